@@ -22,3 +22,17 @@ export interface ByteSource {
  * later look at instance values each get a fresh cursor.
  */
 export type OpenBytes = () => Promise<ByteSource>;
+
+/**
+ * Thrown by `read` and `skip` where the bytes themselves are at fault: compressed data that are damaged or end too
+ * early, or more data than the limit allows. Who reads a format turns it into its own refusal.
+ */
+export class BytesError extends Error {
+  readonly code: "damaged" | "truncated" | "too_large";
+
+  constructor(code: BytesError["code"], message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "BytesError";
+    this.code = code;
+  }
+}

@@ -1,0 +1,112 @@
+import type { OpenBytes } from "../../base/bytes.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import type { RuleMessage } from "../../model/launch.ts";
+import type { InstanceValue, LaunchExtras, ReadFailure } from "../../model/report.ts";
+import type { EntryKind } from "./block-header.ts";
+import { Container, Stop } from "./container.ts";
+import type { ResultFields } from "./results.ts";
+import { readRule } from "./rules.ts";
+import type { Session } from "./session.ts";
+import { Wire } from "./wire.ts";
+
+/**
+ * Reads what stays in the file until somebody asks: walks to the launch by the lengths of the entries before it and
+ * decodes that one entry. Instances of the last metric with the name, as with its value.
+ */
+export async function readExtrasOf(
+  open: OpenBytes,
+  resultFields: Partial<Record<EntryKind, ResultFields>>,
+  launchIndex: number,
+  metric: string | undefined,
+): Promise<Result<LaunchExtras, ReadFailure>> {
+  const source = await open();
+  try {
+    const session: Session = { versions: new Map(), devices: new Map() };
+    const container = new Container(source, session);
+    await container.fileVersion();
+    const names: string[] = [];
+    let index = 0;
+    for (let block = await container.nextBlock(); block !== null; block = await container.nextBlock()) {
+      for (const text of block.header.strings) names.push(text);
+      for (let entry = await container.nextEntry(); entry !== null; entry = await container.nextEntry()) {
+        if (entry.kind === "source" || index++ !== launchIndex) {
+          await container.pass(entry);
+          continue;
+        }
+        const fields = entry.kind === null ? undefined : resultFields[entry.kind];
+        if (fields === undefined) return err(noLaunch(launchIndex));
+        return ok(await container.take(entry, (bytes) => readEntry(new Wire(bytes), fields, names, metric)));
+      }
+    }
+    return err(noLaunch(launchIndex));
+  } catch (error) {
+    if (!(error instanceof Stop)) throw error;
+    return err({
+      code: "malformed",
+      message: `launch ${launchIndex} cannot be read again: from byte ${error.at} on nothing is usable (${error.message})`,
+      hint: "copy the report again or record it again",
+      evidence: { offset: error.at, launch: launchIndex },
+    });
+  } finally {
+    await source.close();
+  }
+}
+
+const noLaunch = (launchIndex: number): ReadFailure => ({
+  code: "no_kernels",
+  message: `the report has no launch ${launchIndex} that can be read`,
+  hint: "use the index of a launch of this report",
+  evidence: { launch: launchIndex },
+});
+
+function readEntry(wire: Wire, fields: ResultFields, names: readonly string[], metric: string | undefined): LaunchExtras {
+  const rules: RuleMessage[] = [];
+  let instances: InstanceValue[] = [];
+  wire.fields((field) => {
+    if (field === fields.rules) readRule(wire, false, (message) => rules.push(message));
+    else if (field === fields.metrics && metric !== undefined) {
+      instances = readInstances(wire, names, metric) ?? instances;
+    } else wire.skip();
+  });
+  return { instances, rules };
+}
+
+/** The instances of the metric at hand, or null where it is another one than asked for. */
+function readInstances(wire: Wire, names: readonly string[], metric: string): InstanceValue[] | null {
+  const instances: InstanceValue[] = [];
+  let name: string | undefined;
+  wire.message((field) => {
+    if (field === 1) name = names[wire.uint()];
+    else if (field === 3 && name === metric) instances.push(readInstance(wire));
+    else wire.skip();
+  });
+  return name === metric ? instances : null;
+}
+
+function readInstance(wire: Wire): InstanceValue {
+  let id: InstanceValue["id"] = null;
+  let value: InstanceValue["value"] = null;
+  wire.message((field) => {
+    if (field === 1) id = readValue(wire);
+    else if (field === 2) {
+      const read = readValue(wire);
+      value = typeof read === "bigint" ? Number(read) : typeof read === "number" && !Number.isFinite(read) ? null : read;
+    } else wire.skip();
+  });
+  return { id, value };
+}
+
+/** Integers above 2^53 (addresses, time stamps) come as bigint, so that no digit is lost. */
+function readValue(wire: Wire): string | number | bigint | null {
+  let value: string | number | bigint | null = null;
+  wire.message((form) => {
+    if (form === 1) value = wire.text();
+    else if (form === 2) value = wire.float();
+    else if (form === 3) value = wire.double();
+    else if (form === 4 || form === 5) {
+      const exact = wire.bigint();
+      value = exact <= Number.MAX_SAFE_INTEGER ? Number(exact) : exact;
+    } else wire.skip();
+  });
+  return value;
+}
