@@ -44,7 +44,7 @@ export const failureSchema = z
   .meta({ id: "Failure" });
 export type Failure = z.infer<typeof failureSchema>;
 
-export const FULL_PIPELINE = "full pipeline";
+export { FULL_PIPELINE } from "./words.ts";
 
 const labelsSchema = z.record(z.string().max(64), z.string().max(256));
 
@@ -68,7 +68,11 @@ const sourceSchema = z.discriminatedUnion("kind", [
 /** The body of POST /profiles: DESIGN section 4. Unknown fields are refused by name. */
 export const profileRequestSchema = z
   .strictObject({
-    target: z.string().min(1).max(4096).describe("kernel function name, mangled or demangled name, /regex/, or `full pipeline`"),
+    target: z
+      .string()
+      .min(1)
+      .max(4096)
+      .describe("kernel function name, mangled or demangled name, /regex/, or `full pipeline`"),
     model: z.string().min(1).max(256).optional(),
     engine: z.string().min(1).max(64).optional().describe("vllm, sglang or none; case-insensitive"),
     concurrency: z.number().int().min(1).max(65536).optional().describe("default 1 for a kernel, 128 for the pipeline"),

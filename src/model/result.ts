@@ -1,47 +1,22 @@
 import { z } from "zod";
 import { findingSchema } from "./finding.ts";
+import {
+  HEADROOM_LEVELS,
+  LATENCY_REASONS,
+  LIMITERS,
+  OCCUPANCY_LIMITS,
+  RESULT_SCHEMA_VERSION,
+  ROOFLINE_CLASSES,
+} from "./words.ts";
 
-/** Version of the shape of a stored result. Raise it with an upgrader; never reuse a number. */
-export const RESULT_SCHEMA_VERSION = 1;
-
-export const ROOFLINE_CLASSES = ["compute-bound", "memory-bound", "latency-bound"] as const;
-export const LIMITERS = [
-  "tensor",
-  "fma",
-  "fp64",
-  "alu",
-  "issue",
-  "lsu",
-  "l1_shared",
-  "l2",
-  "dram",
-  "nvlink",
-  "latency",
-  "tail",
-  "imbalance",
-  "launch",
-  "unknown",
-] as const;
-export const LATENCY_REASONS = [
-  "tiny_kernel",
-  "near_compute_roof",
-  "near_memory_roof",
-  "grid_smaller_than_sm_count",
-  "less_than_one_wave",
-  "l2_bound",
-  "l1_or_shared_bound",
-  "tail_effect",
-  "load_imbalance",
-  "tensor_wait_stalls",
-  "barrier_stalls",
-  "memory_dependency_stalls",
-  "execution_dependency_stalls",
-  "low_theoretical_occupancy",
-  "achieved_occupancy_below_theoretical",
-  "unknown",
-] as const;
-export const OCCUPANCY_LIMITS = ["registers", "shared_mem", "warps", "blocks", "barriers"] as const;
-export const HEADROOM_LEVELS = ["high", "medium", "low", "unknown"] as const;
+export {
+  HEADROOM_LEVELS,
+  LATENCY_REASONS,
+  LIMITERS,
+  OCCUPANCY_LIMITS,
+  RESULT_SCHEMA_VERSION,
+  ROOFLINE_CLASSES,
+} from "./words.ts";
 
 export const rooflineClassSchema = z.enum(ROOFLINE_CLASSES);
 export type RooflineClass = z.infer<typeof rooflineClassSchema>;
@@ -51,7 +26,10 @@ export type OccupancyLimit = (typeof OCCUPANCY_LIMITS)[number];
 export type HeadroomLevel = (typeof HEADROOM_LEVELS)[number];
 
 const number = z.number().nullable();
-const fraction = z.number().nullable().describe("0..1; above 1 (below 0) where the counters went over their bound, never clipped");
+const fraction = z
+  .number()
+  .nullable()
+  .describe("0..1; above 1 (below 0) where the counters went over their bound, never clipped");
 const dim3 = z.tuple([z.number(), z.number(), z.number()]).nullable();
 
 /** Where a peak came from: DESIGN rule 8. */
@@ -120,7 +98,10 @@ export const launchVerdictSchema = z
     dram_clock_hz: number,
     dram_clock_max_hz: number,
     tflops_by_precision: z.record(z.string(), z.number()).nullable().describe("achieved, non-zero only; int: TOP/s"),
-    peak_tflops_by_precision: z.record(z.string(), peakSchema).nullable().describe("dense, at the clock of this launch"),
+    peak_tflops_by_precision: z
+      .record(z.string(), peakSchema)
+      .nullable()
+      .describe("dense, at the clock of this launch"),
     dominant_precision: z.string().nullable(),
     fp16_vector_is_probably_moves: z.boolean().nullable(),
     tensor_paths: z.array(tensorPathSchema),
@@ -208,7 +189,9 @@ export const launchVerdictSchema = z
       level: z.enum(HEADROOM_LEVELS).nullable(),
       distance_with_launch_floor: fraction,
     }),
-    counters: z.record(z.string(), z.number()).describe("further counters, base units, by NVIDIA's name; present ones only"),
+    counters: z
+      .record(z.string(), z.number())
+      .describe("further counters, base units, by NVIDIA's name; present ones only"),
     hints: z.array(hintSchema),
     missing_metrics: z.array(z.string()).describe("what the analyses declare and this launch does not hold"),
     sources: z
@@ -291,7 +274,10 @@ export const kernelFieldsSchema = z.object({
   memory_bw_utilization: fraction.describe("DRAM bytes/s over the peak of this device"),
   sm_occupancy: fraction.describe("achieved: warps active over maximum"),
   shared_memory_usage_bytes: number.describe("static + dynamic, per block"),
-  warp_stall_reasons: z.record(z.string(), z.number()).nullable().describe("share of warp-cycles by group, largest first"),
+  warp_stall_reasons: z
+    .record(z.string(), z.number())
+    .nullable()
+    .describe("share of warp-cycles by group, largest first"),
   wall_clock_us: number.describe("mean of one launch"),
   fraction_of_pipeline: fraction,
   pipeline_stage: z.string().nullable(),
@@ -307,7 +293,9 @@ export const kernelDetailSchema = launchVerdictSchema.extend({
   shapes: z.array(shapeSchema),
 });
 
-export const kernelEntrySchema = kernelFieldsSchema.extend({ detail: kernelDetailSchema, findings: z.array(findingSchema) }).meta({ id: "KernelEntry" });
+export const kernelEntrySchema = kernelFieldsSchema
+  .extend({ detail: kernelDetailSchema, findings: z.array(findingSchema) })
+  .meta({ id: "KernelEntry" });
 export type KernelEntry = z.infer<typeof kernelEntrySchema>;
 
 export const provenanceSchema = z
@@ -377,12 +365,23 @@ export const pipelineResultSchema = z
     span_us: number,
     gpu_idle_us: number,
     launches: z.number().int().describe("kernel launches"),
-    report_us: number.describe("summed duration of the kernel launches in the reports: the denominator of share_of_report"),
-    stages: z.array(z.object({ stage: z.string(), family: z.string(), share: z.number(), total_us: z.number() })).nullable(),
+    report_us: number.describe(
+      "summed duration of the kernel launches in the reports: the denominator of share_of_report",
+    ),
+    stages: z
+      .array(z.object({ stage: z.string(), family: z.string(), share: z.number(), total_us: z.number() }))
+      .nullable(),
     kernels: z.array(kernelEntrySchema).describe("ranked by contribution"),
     kernels_total: z.number().int().describe("kernels in the reports, listed or not"),
     composites: z
-      .array(z.object({ kind: z.enum(["range", "cmdlist", "graph"]), index: z.number().int(), display: z.string(), duration_us: number }))
+      .array(
+        z.object({
+          kind: z.enum(["range", "cmdlist", "graph"]),
+          index: z.number().int(),
+          display: z.string(),
+          duration_us: number,
+        }),
+      )
       .describe("results that span several kernels; never added to kernel sums"),
     coverage: fraction.describe("share of time that got counters"),
     plan: z.record(z.string(), z.unknown()).nullable(),

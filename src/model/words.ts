@@ -1,0 +1,46 @@
+// The closed lists of the model without their schemas: who only compares words does not load the schema library.
+
+/** The target that means every kernel. */
+export const FULL_PIPELINE = "full pipeline";
+
+/** Version of the shape of a stored result. Raise it with an upgrader; never reuse a number. */
+export const RESULT_SCHEMA_VERSION = 1;
+
+export const ROOFLINE_CLASSES = ["compute-bound", "memory-bound", "latency-bound"] as const;
+export const LIMITERS = [
+  "tensor",
+  "fma",
+  "fp64",
+  "alu",
+  "issue",
+  "lsu",
+  "l1_shared",
+  "l2",
+  "dram",
+  "nvlink",
+  "latency",
+  "tail",
+  "imbalance",
+  "launch",
+  "unknown",
+] as const;
+export const LATENCY_REASONS = [
+  "tiny_kernel",
+  "near_compute_roof",
+  "near_memory_roof",
+  "grid_smaller_than_sm_count",
+  "less_than_one_wave",
+  "l2_bound",
+  "l1_or_shared_bound",
+  "tail_effect",
+  "load_imbalance",
+  "tensor_wait_stalls",
+  "barrier_stalls",
+  "memory_dependency_stalls",
+  "execution_dependency_stalls",
+  "low_theoretical_occupancy",
+  "achieved_occupancy_below_theoretical",
+  "unknown",
+] as const;
+export const OCCUPANCY_LIMITS = ["registers", "shared_mem", "warps", "blocks", "barriers"] as const;
+export const HEADROOM_LEVELS = ["high", "medium", "low", "unknown"] as const;
