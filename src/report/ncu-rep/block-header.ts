@@ -1,5 +1,6 @@
+import type { LaunchKind } from "../../model/launch.ts";
 import { readSession, type Session } from "./session.ts";
-import type { Wire } from "./wire.ts";
+import { type Wire, WireError } from "./wire.ts";
 
 /**
  * Kinds of entries in a payload, in the order in which they are stored, with the field of BlockHeader that counts them
@@ -12,9 +13,9 @@ export const ENTRY_KINDS = [
   { kind: "range", field: 7 },
   { kind: "cmdlist", field: 8 },
   { kind: "graph", field: 9 },
-] as const;
+] as const satisfies readonly { kind: EntryKind; field: number }[];
 
-export type EntryKind = (typeof ENTRY_KINDS)[number]["kind"];
+export type EntryKind = "source" | LaunchKind;
 
 export interface BlockHeader {
   /** How many entries of each kind the payload holds, in {@link ENTRY_KINDS} order. */
@@ -27,6 +28,9 @@ export interface BlockHeader {
 }
 
 const FIRST_UNKNOWN_FIELD = 10;
+
+/** Names of metrics in one block; the largest known table has 2,300. */
+const MAX_STRINGS = 200_000;
 
 /**
  * Reads one BlockHeader. What it says about the session is merged into `session`. Throws WireError where the bytes are no BlockHeader.
@@ -43,8 +47,10 @@ export function readBlockHeader(wire: Wire, session: Session): BlockHeader {
     else if (field === 3) readSession(wire, session);
     else if (field === 4) {
       wire.message((inner) => {
-        if (inner === 1) strings.push(wire.text());
-        else wire.skip();
+        if (inner !== 1) wire.skip();
+        else if (strings.push(wire.text()) > MAX_STRINGS) {
+          throw new WireError(`more than ${MAX_STRINGS} strings`, wire.pos);
+        }
       });
     } else if (field === 5) payloadSize = wire.uint();
     else if (field === 6) {

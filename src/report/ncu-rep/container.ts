@@ -58,6 +58,10 @@ export class Container {
     this.#session = session;
   }
 
+  get position(): number {
+    return this.#source.position;
+  }
+
   /** Reads the file header behind the magic bytes and returns the file's version, null where there is none to read. */
   async fileVersion(): Promise<number | null> {
     const magic = await this.#read(MAGIC.length + 4);
@@ -133,7 +137,8 @@ export class Container {
 
   /** Gives the bytes of an entry to `read`; they are valid only during that call. */
   async take<T>(entry: Entry, read: (bytes: Uint8Array) => T): Promise<T> {
-    if (entry.size > MAX_RESULT) throw this.#damaged(`a result of ${entry.size} bytes (at most ${MAX_RESULT} are read)`);
+    if (entry.size > MAX_RESULT)
+      throw this.#damaged(`a result of ${entry.size} bytes (at most ${MAX_RESULT} are read)`);
     const bytes = await this.#bytes(entry.size);
     if (bytes.length < entry.size) throw this.#cut("the end of the file inside a result");
     return this.#decode(`${entry.kind ?? "unknown"} entry`, entry.offset, () => read(bytes));
@@ -141,6 +146,12 @@ export class Container {
 
   async pass(entry: Entry): Promise<void> {
     await this.#skip(entry.size);
+  }
+
+  /** Passes what is left of the block at hand. */
+  async passBlock(): Promise<void> {
+    await this.#skip(this.#payloadLeft);
+    this.#payloadLeft = 0;
   }
 
   #kindOf(index: number): EntryKind | null {
@@ -157,7 +168,9 @@ export class Container {
       return read();
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
-      throw this.#damaged(`${what}${offset > 0 ? ` at byte ${offset}` : ""}: ${error.message} (byte ${error.at} of it)`);
+      throw this.#damaged(
+        `${what}${offset > 0 ? ` at byte ${offset}` : ""}: ${error.message} (byte ${error.at} of it)`,
+      );
     }
   }
 

@@ -2,40 +2,42 @@ import type { OpenBytes } from "../../base/bytes.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { RuleMessage } from "../../model/launch.ts";
 import type { InstanceValue, LaunchExtras, ReadFailure } from "../../model/report.ts";
-import type { EntryKind } from "./block-header.ts";
 import { Container, Stop } from "./container.ts";
-import type { ResultFields } from "./results.ts";
+import { RESULT_FIELDS, type ResultFields } from "./results.ts";
 import { readRule } from "./rules.ts";
-import type { Session } from "./session.ts";
+import { emptySession } from "./session.ts";
+import { Texts } from "./texts.ts";
 import { Wire } from "./wire.ts";
 
+/** Nested messages that are decoded: an instance takes three. */
+const MAX_MESSAGES = 3_000_000;
+
 /**
- * Reads what stays in the file until somebody asks: walks to the launch by the lengths of the entries before it and
+ * Instances of a metric and all messages of NVIDIA's rules of one launch: what stays in the file until somebody asks. Walks to the launch by the lengths of the entries before it and
  * decodes that one entry. Instances of the last metric with the name, as with its value.
  */
-export async function readExtrasOf(
+export async function readNcuRepExtras(
   open: OpenBytes,
-  resultFields: Partial<Record<EntryKind, ResultFields>>,
   launchIndex: number,
-  metric: string | undefined,
+  metric?: string,
 ): Promise<Result<LaunchExtras, ReadFailure>> {
+  const names = metric === undefined ? [] : await readNames(open);
   const source = await open();
   try {
-    const session: Session = { versions: new Map(), devices: new Map() };
-    const container = new Container(source, session);
+    const container = new Container(source, emptySession());
     await container.fileVersion();
-    const names: string[] = [];
     let index = 0;
-    for (let block = await container.nextBlock(); block !== null; block = await container.nextBlock()) {
-      for (const text of block.header.strings) names.push(text);
+    while ((await container.nextBlock()) !== null) {
       for (let entry = await container.nextEntry(); entry !== null; entry = await container.nextEntry()) {
         if (entry.kind === "source" || index++ !== launchIndex) {
           await container.pass(entry);
           continue;
         }
-        const fields = entry.kind === null ? undefined : resultFields[entry.kind];
-        if (fields === undefined) return err(noLaunch(launchIndex));
-        return ok(await container.take(entry, (bytes) => readEntry(new Wire(bytes), fields, names, metric)));
+        if (entry.kind === null) return err(noLaunch(launchIndex));
+        const fields = RESULT_FIELDS[entry.kind];
+        return ok(
+          await container.take(entry, (bytes) => readEntry(new Wire(bytes, MAX_MESSAGES), fields, names, metric)),
+        );
       }
     }
     return err(noLaunch(launchIndex));
@@ -52,6 +54,25 @@ export async function readExtrasOf(
   }
 }
 
+/** All names of the report, as far as it is there: those of a launch's metrics may come with a later one. */
+async function readNames(open: OpenBytes): Promise<string[]> {
+  const names: string[] = [];
+  const source = await open();
+  try {
+    const container = new Container(source, emptySession());
+    await container.fileVersion();
+    for (let block = await container.nextBlock(); block !== null; block = await container.nextBlock()) {
+      for (const name of block.header.strings) names.push(name);
+      await container.passBlock();
+    }
+  } catch (error) {
+    if (!(error instanceof Stop)) throw error;
+  } finally {
+    await source.close();
+  }
+  return names;
+}
+
 const noLaunch = (launchIndex: number): ReadFailure => ({
   code: "no_kernels",
   message: `the report has no launch ${launchIndex} that can be read`,
@@ -59,11 +80,17 @@ const noLaunch = (launchIndex: number): ReadFailure => ({
   evidence: { launch: launchIndex },
 });
 
-function readEntry(wire: Wire, fields: ResultFields, names: readonly string[], metric: string | undefined): LaunchExtras {
+function readEntry(
+  wire: Wire,
+  fields: ResultFields,
+  names: readonly string[],
+  metric: string | undefined,
+): LaunchExtras {
+  const texts = new Texts();
   const rules: RuleMessage[] = [];
   let instances: InstanceValue[] = [];
   wire.fields((field) => {
-    if (field === fields.rules) readRule(wire, false, (message) => rules.push(message));
+    if (field === fields.rules) readRule(wire, texts, false, (message) => rules.push(message));
     else if (field === fields.metrics && metric !== undefined) {
       instances = readInstances(wire, names, metric) ?? instances;
     } else wire.skip();
@@ -90,7 +117,8 @@ function readInstance(wire: Wire): InstanceValue {
     if (field === 1) id = readValue(wire);
     else if (field === 2) {
       const read = readValue(wire);
-      value = typeof read === "bigint" ? Number(read) : typeof read === "number" && !Number.isFinite(read) ? null : read;
+      value =
+        typeof read === "bigint" ? Number(read) : typeof read === "number" && !Number.isFinite(read) ? null : read;
     } else wire.skip();
   });
   return { id, value };

@@ -1,18 +1,22 @@
-import type { OpenBytes } from "../../base/bytes.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Launch } from "../../model/launch.ts";
-import type { Compression, LaunchExtras, ReadFailure, ReadOptions, ReadReport, Report } from "../../model/report.ts";
-import type { EntryKind } from "./block-header.ts";
-import { Container, type Entry, FILE_VERSION, Stop } from "./container.ts";
-import { readExtrasOf } from "./extras.ts";
+import type { Compression, ReadFailure, ReadOptions, ReadReport, Report } from "../../model/report.ts";
+import { Container, type Entry, FILE_VERSION, MAGIC, Stop } from "./container.ts";
 import { Findings } from "./findings.ts";
 import { MetricCollector } from "./metric-values.ts";
 import { NameTable } from "./name-table.ts";
-import { GRAPH_FIELDS, KERNEL_FIELDS, type RawResult, READER_METRICS, type ResultFields, readResult } from "./results.ts";
-import type { Session } from "./session.ts";
+import { deviceNameOf, deviceOf, type RawResult, READER_METRICS, readResult } from "./results.ts";
+import { CUDA_VERSION, DRIVER_VERSION, emptySession, NCU_VERSION } from "./session.ts";
+import { Texts } from "./texts.ts";
 
-/** Results that can be read, by kind. The other kinds are named in a finding. */
-const RESULT_FIELDS: Partial<Record<EntryKind, ResultFields>> = { kernel: KERNEL_FIELDS, graph: GRAPH_FIELDS };
+/** What all launches of a report may take in memory, so that no file can fill the host. */
+const MAX_MODEL_BYTES = 160 * 1024 ** 2;
+/** A launch and a hint without their metrics and texts, roughly. */
+const LAUNCH_BYTES = 600;
+const HINT_BYTES = 400;
+
+/** Whether the data start like a report: `NVR` and a zero byte. */
+export const isNcuRep = (head: Uint8Array): boolean => MAGIC.every((byte, at) => head[at] === byte);
 
 /** Reads a report of Nsight Compute (`.ncu-rep`), file version 7. `open` gives decompressed bytes. */
 export const readNcuRep: ReadReport = async (open, compression, options) => {
@@ -24,7 +28,8 @@ export const readNcuRep: ReadReport = async (open, compression, options) => {
     if (version !== FILE_VERSION) return err(versionFailure(version));
     let stop: Stop | null = null;
     try {
-      await reader.readAll(container);
+      const exceeded = await reader.readAll(container);
+      if (exceeded !== null) return err(exceeded);
     } catch (error) {
       if (!(error instanceof Stop)) throw error;
       stop = error;
@@ -53,26 +58,29 @@ function versionFailure(version: number | null): ReadFailure {
 
 /** What a report adds up to while it is read. */
 class Reader {
-  readonly session: Session = { versions: new Map(), devices: new Map() };
+  readonly session = emptySession();
   readonly #options: ReadOptions;
   readonly #names: NameTable;
   readonly #metrics: MetricCollector;
   readonly #findings = new Findings();
-  readonly #texts = new Map<string, string>();
+  readonly #texts = new Texts();
   readonly #launches: Launch[] = [];
-  readonly #deviceNames = new Map<number, string>();
-  readonly #skippedKinds = new Map<string, number>();
+  /** Launches with metrics whose names had not come yet, by position in the list. */
+  readonly #incomplete = new Map<number, RawResult>();
+  #unknownEntries = 0;
   #driver: number | null = null;
   #nextIndex = 0;
+  #hints = 0;
 
   constructor(options: ReadOptions) {
     this.#options = options;
     const want = options.wantMetric;
     this.#names = new NameTable(want === undefined ? () => true : (name) => READER_METRICS.has(name) || want(name));
-    this.#metrics = new MetricCollector(this.#names);
+    this.#metrics = new MetricCollector(this.#names, this.#texts);
   }
 
-  async readAll(container: Container): Promise<void> {
+  /** Reads all blocks; a failure where a limit is exceeded. Throws Stop where the file is cut or damaged. */
+  async readAll(container: Container): Promise<ReadFailure | null> {
     for (let block = await container.nextBlock(); block !== null; block = await container.nextBlock()) {
       for (const text of block.header.strings) this.#names.add(text);
       const results: RawResult[] = [];
@@ -83,7 +91,32 @@ class Reader {
       const missing = container.missingEntries();
       if (missing !== 0) this.#noteCount(block.offset, missing);
       for (const result of results) this.#add(result);
+      const exceeded = this.#exceededLimit(container.position);
+      if (exceeded !== null) return exceeded;
     }
+    return null;
+  }
+
+  #exceededLimit(position: number): ReadFailure | null {
+    const { maxBytes, maxLaunches } = this.#options.limits;
+    const bytes =
+      this.#names.bytes +
+      this.#texts.bytes +
+      this.#metrics.bytes +
+      this.#launches.length * LAUNCH_BYTES +
+      this.#hints * HINT_BYTES;
+    const exceeded = [
+      { what: "bytes", found: position, limit: maxBytes },
+      { what: "launches", found: this.#launches.length, limit: maxLaunches },
+      { what: "bytes of launches in memory", found: bytes, limit: MAX_MODEL_BYTES },
+    ].find(({ found, limit }) => found > limit);
+    if (exceeded === undefined) return null;
+    return {
+      code: "too_large",
+      message: `the report holds more than ${exceeded.limit} ${exceeded.what}: ${exceeded.found} after ${this.#launches.length} launches`,
+      hint: "record fewer launches (ncu --launch-count, --kernel-name) or split the recording into several reports",
+      evidence: { limit: exceeded.limit, found: exceeded.found, launches: this.#launches.length },
+    };
   }
 
   async #readEntry(container: Container, entry: Entry, processId: number | null): Promise<RawResult | null> {
@@ -92,30 +125,23 @@ class Reader {
       return null;
     }
     const index = this.#nextIndex++;
-    const fields = entry.kind === null ? undefined : RESULT_FIELDS[entry.kind];
-    if (entry.kind === null || fields === undefined) {
-      const kind = entry.kind ?? "unknown";
-      this.#skippedKinds.set(kind, (this.#skippedKinds.get(kind) ?? 0) + 1);
+    if (entry.kind === null) {
+      this.#unknownEntries += 1;
       await container.pass(entry);
       return null;
     }
     const kind = entry.kind;
     return container.take(entry, (bytes) =>
-      readResult(bytes, kind, fields, index, processId, this.#metrics, (text) => this.#keep(text)),
+      readResult(bytes, kind, index, processId ?? this.session.processId, this.#metrics, this.#texts),
     );
   }
 
-  #keep(text: string): string {
-    const known = this.#texts.get(text);
-    if (known !== undefined) return known;
-    this.#texts.set(text, text);
-    return text;
-  }
-
-  #add({ launch, driver, deviceName, oddities }: RawResult): void {
+  #add(result: RawResult): void {
+    const { launch, driver, oddities } = result;
+    if (oddities.nameless.length > 0) this.#incomplete.set(this.#launches.length, result);
     this.#launches.push(launch);
+    this.#hints += launch.hints.length;
     this.#driver ??= driver;
-    if (deviceName !== null) this.#deviceNames.set(launch.device ?? 0, deviceName);
     for (const { name, kept, dropped } of oddities.disagreements) {
       this.#findings.add({
         code: "duplicate_metric_disagrees",
@@ -125,14 +151,31 @@ class Reader {
         evidence: { metric: name, used: kept, dropped },
       });
     }
-    if (oddities.namesOutOfRange > 0) {
+    if (oddities.disagreementCount > oddities.disagreements.length) {
       this.#findings.add({
-        code: "metric_name_out_of_range",
-        severity: "error",
-        message: `launch ${launch.index} holds ${oddities.namesOutOfRange} metrics whose name is not in the report's table of ${this.#names.size} names; they are left out`,
+        code: "duplicate_metric_disagrees",
+        severity: "warning",
+        message: `launch ${launch.index} lists ${oddities.disagreementCount} metrics more than once with different values; the last one of each is used`,
         launch: launch.index,
-        evidence: { metrics: oddities.namesOutOfRange, names: this.#names.size },
+        evidence: { metrics: oddities.disagreementCount },
       });
+    }
+  }
+
+  /** Names are complete only at the end of the file. */
+  #addNamesThatCameLater(): void {
+    for (const [position, { launch, oddities }] of this.#incomplete) {
+      const { metrics, missing } = this.#metrics.complete(launch.metrics, oddities.nameless);
+      this.#launches[position] = { ...launch, metrics, device: launch.device ?? deviceOf(metrics) };
+      if (missing + oddities.namelessDropped > 0) {
+        this.#findings.add({
+          code: "metric_name_out_of_range",
+          severity: "warning",
+          message: `launch ${launch.index} holds ${missing + oddities.namelessDropped} metrics whose names are not among the ${this.#names.size} of the report, as far as it is there; they are left out`,
+          launch: launch.index,
+          evidence: { metrics: missing + oddities.namelessDropped, names: this.#names.size },
+        });
+      }
     }
   }
 
@@ -150,13 +193,14 @@ class Reader {
   }
 
   report(compression: Compression, bytesRead: number, stop: Stop | null): Result<Report, ReadFailure> {
-    for (const [kind, count] of this.#skippedKinds) {
+    this.#addNamesThatCameLater();
+    if (this.#unknownEntries > 0) {
       this.#findings.add({
         code: "skipped_result_kind",
         severity: "warning",
-        message: `${count} results of kind ${kind} are not read: their layout is not known to this reader`,
+        message: `${this.#unknownEntries} entries are of a kind that this reader does not know; they are left out`,
         launch: null,
-        evidence: { kind, count },
+        evidence: { count: this.#unknownEntries },
       });
     }
     if (stop !== null) {
@@ -173,8 +217,8 @@ class Reader {
       format: "ncu-rep",
       compression,
       bytes_read: bytesRead,
-      tool: { name: "ncu", version: this.session.versions.get("Nsight Compute Target")?.split(" ")[0] ?? null },
-      cuda_version: this.session.versions.get("CUDA Version") ?? null,
+      tool: { name: "ncu", version: this.session.versions.get(NCU_VERSION)?.split(" ")[0] ?? null },
+      cuda_version: this.session.versions.get(CUDA_VERSION) ?? null,
       driver_version: this.#driverVersion(),
       devices: this.#devices(),
       launches: this.#launches,
@@ -193,10 +237,11 @@ class Reader {
         evidence: { offset: stop.at, bytes_read: bytesRead },
       };
     }
-    const skipped = [...this.#skippedKinds].map(([kind, count]) => `${count} of kind ${kind}`).join(", ");
+    const skipped =
+      this.#unknownEntries > 0 ? ` (${this.#unknownEntries} entries of an unknown kind are left out)` : "";
     return {
       code: "no_kernels",
-      message: `an Nsight Compute report without a launch${skipped === "" ? "" : ` (results that are not read: ${skipped})`}`,
+      message: `an Nsight Compute report without a launch${skipped}`,
       hint: "record again; ncu prints `No kernels were profiled` where its filters match none",
       evidence: { bytes_read: bytesRead },
     };
@@ -205,22 +250,16 @@ class Reader {
   /** The results carry it as a 32-bit float from 2025.3 on, older sessions as text; in between it is not stored. */
   #driverVersion(): string | null {
     if (this.#driver !== null && Number.isFinite(this.#driver)) return String(Number(this.#driver.toFixed(3)));
-    return this.session.versions.get("Display Driver Version") ?? null;
+    return this.session.versions.get(DRIVER_VERSION) ?? null;
   }
 
   #devices(): Report["devices"] {
-    const names = new Map(this.#deviceNames);
-    for (const device of this.session.devices.values()) {
-      if (device.name !== null && !names.has(device.index)) names.set(device.index, device.name);
+    const names = new Map<number, string | null>();
+    for (const { index, name } of this.session.devices.values()) names.set(index, name);
+    for (const { device, metrics } of this.#launches) {
+      const name = deviceNameOf(metrics);
+      if (device !== null && name !== null) names.set(device, name);
     }
-    const indices = new Set([...this.session.devices.keys(), ...names.keys()]);
-    return [...indices].sort((a, b) => a - b).map((index) => ({ index, name: names.get(index) ?? null }));
+    return [...names].map(([index, name]) => ({ index, name })).sort((a, b) => a.index - b.index);
   }
 }
-
-/** Instances of a metric and all messages of NVIDIA's rules of one launch, read from the report again. */
-export const readNcuRepExtras = async (
-  open: OpenBytes,
-  launchIndex: number,
-  metric?: string,
-): Promise<Result<LaunchExtras, ReadFailure>> => readExtrasOf(open, RESULT_FIELDS, launchIndex, metric);

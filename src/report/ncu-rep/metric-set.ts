@@ -77,6 +77,14 @@ export class ColumnMetrics implements MetricSet {
     return 0;
   }
 
+  /** Calls `visit` for each metric in order: name id, what it holds (see {@link HOLDS}), number, text. */
+  forEach(visit: (id: number, holds: number, value: number, text: string | null) => void): void {
+    this.#layout.ids.forEach((id, position) => {
+      const holds = this.#holds?.[position] ?? HOLDS.number;
+      visit(id, holds, this.#values[position] ?? 0, this.#texts?.get(position) ?? null);
+    });
+  }
+
   *names(): Iterable<string> {
     for (const id of this.#layout.ids) yield this.#names.name(id);
   }

@@ -1,14 +1,36 @@
 import { ColumnMetrics, HOLDS, Layout } from "./metric-set.ts";
 import type { NameTable } from "./name-table.ts";
+import type { Texts } from "./texts.ts";
 import { type Wire, WireError } from "./wire.ts";
+
+/** A metric whose name a later block brings: its id lies behind the names read so far. */
+export interface NamelessMetric {
+  readonly id: number;
+  readonly holds: number;
+  readonly value: number;
+  readonly text: string | null;
+}
 
 /** What was odd about the metrics of one launch. */
 export interface MetricOddities {
-  /** Metrics whose name id lies outside the string table. */
-  namesOutOfRange: number;
-  /** Metrics that the launch lists more than once, with values that differ. */
+  /** Application range replay (seen with 2025.3.1) writes the names of some metrics only with the next result. */
+  nameless: NamelessMetric[];
+  /** Nameless metrics beyond those that are kept. */
+  namelessDropped: number;
+  /** The first metrics that the launch lists more than once with values that differ, and the number of all. */
+  disagreementCount: number;
   disagreements: { name: string; kept: number | string | null; dropped: number | string | null }[];
 }
+
+const noOddities = (): MetricOddities => ({
+  nameless: [],
+  namelessDropped: 0,
+  disagreementCount: 0,
+  disagreements: [],
+});
+
+const DISAGREEMENTS_LISTED = 20;
+const NAMELESS_KEPT = 5000;
 
 /** Layouts that are compared before a new one is made. */
 const LAYOUTS_REMEMBERED = 32;
@@ -20,7 +42,7 @@ const LAYOUTS_REMEMBERED = 32;
 export class MetricCollector {
   readonly #names: NameTable;
   readonly #layouts: Layout[] = [];
-  readonly #texts = new Map<string, string>();
+  readonly #texts: Texts;
   #ids = new Uint32Array(4096);
   #values = new Float64Array(4096);
   #holds = new Uint8Array(4096);
@@ -28,12 +50,13 @@ export class MetricCollector {
   #positions = new Uint32Array(4096);
   #launchTexts: Map<number, string> | null = null;
   #count = 0;
-  #oddities: MetricOddities = { namesOutOfRange: 0, disagreements: [] };
-  /** Bytes that layouts, columns and texts handed out so far take, roughly. */
+  #oddities: MetricOddities = noOddities();
+  /** Memory that layouts and columns handed out so far take, roughly. */
   bytes = 0;
 
-  constructor(names: NameTable) {
+  constructor(names: NameTable, texts: Texts) {
     this.#names = names;
+    this.#texts = texts;
   }
 
   /** Reads the metric whose tag was read last. Where a launch lists a metric twice the last value counts. */
@@ -50,14 +73,14 @@ export class MetricCollector {
       if (field === 0) break;
       if (field === 1) {
         id = wire.uint();
-        if (id >= this.#names.size || !this.#names.wants(id)) break;
+        if (id < this.#names.size && !this.#names.wants(id)) break;
       } else if (field === 2) {
         const valueOuter = wire.enter();
         for (let form = wire.next(); form !== 0; form = wire.next()) {
           hasValue ||= form <= 5;
           if (form === 3) value = wire.double();
           else if (form === 5 || form === 4) value = wire.uint();
-          else if (form === 1) text = this.#intern(wire.text());
+          else if (form === 1) text = this.#texts.keep(wire.text());
           else if (form === 2) value = wire.float();
           else wire.skip();
         }
@@ -69,15 +92,27 @@ export class MetricCollector {
     }
     wire.leave(outer);
     if (id < 0) throw new WireError("metric without a name id", wire.pos);
-    if (id >= this.#names.size) {
-      this.#oddities.namesOutOfRange += 1;
-      return;
-    }
-    if (!this.#names.wants(id)) return;
+    if (id < this.#names.size && !this.#names.wants(id)) return;
     let holds: number = hasInstances ? HOLDS.instancesOnly : HOLDS.noData;
     if (text !== null) holds = HOLDS.text;
     else if (hasValue) holds = classify(value);
-    this.#put(this.#names.canonical(id), holds, value, text);
+    if (id < this.#names.size) this.#put(this.#names.canonical(id), holds, value, text);
+    else if (this.#oddities.nameless.length < NAMELESS_KEPT) this.#oddities.nameless.push({ id, holds, value, text });
+    else this.#oddities.namelessDropped += 1;
+  }
+
+  /** The metrics of a launch with those whose names came later, as far as they are known by now and wanted. */
+  complete(metrics: ColumnMetrics, nameless: readonly NamelessMetric[]): { metrics: ColumnMetrics; missing: number } {
+    this.reset();
+    metrics.forEach((id, holds, value, text) => {
+      this.#put(id, holds, value, text);
+    });
+    let missing = 0;
+    for (const { id, holds, value, text } of nameless) {
+      if (id >= this.#names.size) missing += 1;
+      else if (this.#names.wants(id)) this.#put(this.#names.canonical(id), holds, value, text);
+    }
+    return { metrics: this.finish().metrics, missing };
   }
 
   #put(id: number, holds: number, value: number, text: string | null): void {
@@ -105,19 +140,16 @@ export class MetricCollector {
   #noteDisagreement(id: number, position: number, holds: number, value: number, text: string | null): void {
     const dropped = this.#at(position);
     const kept = holds === HOLDS.text ? text : holds === HOLDS.number ? value : null;
-    if (dropped !== kept) this.#oddities.disagreements.push({ name: this.#names.name(id), kept, dropped });
+    if (dropped === kept) return;
+    this.#oddities.disagreementCount += 1;
+    if (this.#oddities.disagreements.length < DISAGREEMENTS_LISTED) {
+      this.#oddities.disagreements.push({ name: this.#names.name(id), kept, dropped });
+    }
   }
 
   #at(position: number): number | string | null {
     if (this.#holds[position] === HOLDS.text) return this.#launchTexts?.get(position) ?? null;
     return this.#holds[position] === HOLDS.number ? (this.#values[position] ?? null) : null;
-  }
-
-  /** The number or text read so far for the launch at hand, null where there is none. */
-  current(name: string): number | string | null {
-    const id = this.#names.id(name);
-    const position = id === undefined ? -1 : (this.#positions[id] ?? 0) - 1;
-    return position < 0 ? null : this.#at(position);
   }
 
   /** Ends the launch at hand and starts the next. */
@@ -135,6 +167,7 @@ export class MetricCollector {
     );
     this.bytes += count * (onlyNumbers ? 8 : 9) + 64 * (this.#launchTexts?.size ?? 0);
     const oddities = this.#oddities;
+    this.bytes += 64 * oddities.nameless.length;
     this.reset();
     return { metrics, oddities };
   }
@@ -144,7 +177,7 @@ export class MetricCollector {
     for (let position = 0; position < this.#count; position += 1) this.#positions[this.#ids[position] ?? 0] = 0;
     this.#count = 0;
     this.#launchTexts = null;
-    this.#oddities = { namesOutOfRange: 0, disagreements: [] };
+    this.#oddities = noOddities();
   }
 
   #layout(ids: Uint32Array): Layout {
@@ -161,14 +194,6 @@ export class MetricCollector {
     this.#layouts.unshift(layout);
     this.#layouts.length = Math.min(this.#layouts.length, LAYOUTS_REMEMBERED);
     return layout;
-  }
-
-  #intern(text: string): string {
-    const known = this.#texts.get(text);
-    if (known !== undefined) return known;
-    this.#texts.set(text, text);
-    this.bytes += 2 * text.length + 64;
-    return text;
   }
 }
 

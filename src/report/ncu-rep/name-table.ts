@@ -10,6 +10,9 @@ export class NameTable {
   readonly #wanted: boolean[] = [];
   readonly #want: (name: string) => boolean;
 
+  /** Memory that the table takes, roughly. */
+  bytes = 0;
+
   /** `want` is asked once a name. */
   constructor(want: (name: string) => boolean) {
     this.#want = want;
@@ -23,6 +26,7 @@ export class NameTable {
     const id = this.#names.length;
     const known = this.#ids.get(name);
     this.#names.push(name);
+    this.bytes += 32 + (known === undefined ? 2 * name.length + 64 : 0);
     this.#canonical.push(known ?? id);
     this.#wanted.push(known === undefined ? this.#want(name) : (this.#wanted[known] ?? false));
     if (known === undefined) this.#ids.set(name, id);

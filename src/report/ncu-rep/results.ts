@@ -1,7 +1,10 @@
 import type { Dim3, Hint, Launch, LaunchKind, NvtxRange } from "../../model/launch.ts";
+import type { MetricSet } from "../../model/metrics.ts";
+import type { ColumnMetrics } from "./metric-set.ts";
 import type { MetricCollector, MetricOddities } from "./metric-values.ts";
 import { readNvtx } from "./nvtx.ts";
 import { readRule } from "./rules.ts";
+import type { Texts } from "./texts.ts";
 import { Wire } from "./wire.ts";
 
 /** Which field of a result message means what. Fields that are not listed are skipped. */
@@ -15,48 +18,49 @@ export interface ResultFields {
   readonly metrics: number;
   readonly created: number;
   readonly rules: number;
-  readonly unsupportedDevice?: number;
-  readonly nvtx?: number;
+  readonly unsupportedDevice: number;
+  readonly nvtx: number;
   readonly context: number;
-  readonly stream: number;
+  readonly stream?: number;
   readonly driver: number;
 }
 
-/** ProfileResult of Nsight Compute 2020.3 to 2025.3.1 (ProfilerReport.proto): one kernel launch. */
-export const KERNEL_FIELDS: ResultFields = {
-  thread: 1,
-  mangled: 5,
-  function: 6,
-  demangled: 7,
-  grid: 10,
-  block: 11,
-  metrics: 13,
-  created: 14,
-  rules: 19,
-  unsupportedDevice: 20,
-  nvtx: 21,
-  context: 22,
-  stream: 23,
-  driver: 35,
-};
+/** What is the same in the messages of results that span several kernels. */
+const COMPOSITE_FIELDS = { thread: 1, metrics: 4, created: 5, unsupportedDevice: 9, nvtx: 10, context: 11 } as const;
 
-/** GraphResult of Nsight Compute 2025.3.1: one graph launch, its kernels measured as one. */
-export const GRAPH_FIELDS: ResultFields = {
-  thread: 1,
-  metrics: 4,
-  created: 5,
-  context: 11,
-  stream: 12,
-  rules: 22,
-  driver: 23,
+/**
+ * The result messages of Nsight Compute 2025.3.1 (ProfilerReport.proto, which comes with the tool); older files use the
+ * same numbers. ProfileResult is one kernel launch, the others are several kernels measured as one: RangeResult with
+ * range replay, CmdlistResult a command list, GraphResult a graph launch.
+ */
+export const RESULT_FIELDS: Readonly<Record<LaunchKind, ResultFields>> = {
+  kernel: {
+    thread: 1,
+    mangled: 5,
+    function: 6,
+    demangled: 7,
+    grid: 10,
+    block: 11,
+    metrics: 13,
+    created: 14,
+    rules: 19,
+    unsupportedDevice: 20,
+    nvtx: 21,
+    context: 22,
+    stream: 23,
+    driver: 35,
+  },
+  range: { ...COMPOSITE_FIELDS, rules: 20, driver: 21 },
+  /** Field 18 is a name to show, possibly with the API call's. */
+  cmdlist: { ...COMPOSITE_FIELDS, stream: 12, function: 18, rules: 21, driver: 25 },
+  graph: { ...COMPOSITE_FIELDS, stream: 12, rules: 22, driver: 23 },
 };
 
 /** A result as it is read; the index and what later blocks tell is added by the reader. */
 export interface RawResult {
-  readonly launch: Launch;
+  readonly launch: Launch & { readonly metrics: ColumnMetrics };
   /** Display driver as the result stores it: a 32-bit float such as 580.159. */
   readonly driver: number | null;
-  readonly deviceName: string | null;
   readonly oddities: MetricOddities;
 }
 
@@ -65,7 +69,14 @@ const DEVICE_ID_METRICS = ["launch__device_id", "device__attribute_device_index"
 const DEVICE_NAME_METRIC = "device__attribute_display_name";
 export const READER_METRICS: ReadonlySet<string> = new Set([...DEVICE_ID_METRICS, DEVICE_NAME_METRIC]);
 
-/** How ncu itself calls results that have no kernel name. */
+/** Device index of a launch, null where its metrics do not say. */
+export const deviceOf = (metrics: MetricSet): number | null =>
+  DEVICE_ID_METRICS.map((name) => metrics.number(name)).find((value) => value !== null) ?? null;
+
+/** Name of the GPU as the launch itself says. */
+export const deviceNameOf = (metrics: MetricSet): string | null => metrics.text(DEVICE_NAME_METRIC) || null;
+
+/** How ncu itself calls results that have no name. */
 const KIND_NAMES: Readonly<Record<LaunchKind, string>> = {
   kernel: "",
   range: "range",
@@ -75,18 +86,17 @@ const KIND_NAMES: Readonly<Record<LaunchKind, string>> = {
 
 /**
  * Reads one result message. Throws WireError where a field has another wire type than documented or does not fit.
- * `keep` makes equal strings of a report one string.
  */
 export function readResult(
   bytes: Uint8Array,
   kind: LaunchKind,
-  fields: ResultFields,
   index: number,
   processId: number | null,
   metrics: MetricCollector,
-  keep: (text: string) => string,
+  texts: Texts,
 ): RawResult {
   const wire = new Wire(bytes);
+  const fields = RESULT_FIELDS[kind];
   let mangled: string | null = null;
   let functionName: string | null = null;
   let demangled: string | null = null;
@@ -108,16 +118,16 @@ export function readResult(
         metrics.read(wire);
         break;
       case fields.rules:
-        readRule(wire, true, ({ type: _type, ...hint }) => hints.push(hint));
+        readRule(wire, texts, true, ({ type: _type, ...hint }) => hints.push(hint));
         break;
       case fields.mangled:
-        mangled = readName(wire, keep);
+        mangled = readName(wire, texts);
         break;
       case fields.function:
-        functionName = readName(wire, keep);
+        functionName = readName(wire, texts);
         break;
       case fields.demangled:
-        demangled = readName(wire, keep);
+        demangled = readName(wire, texts);
         break;
       case fields.grid:
         grid = readDim3(wire);
@@ -144,20 +154,20 @@ export function readResult(
         driver = wire.float();
         break;
       case fields.nvtx:
-        nvtx = readNvtx(wire, threadId).map(({ domain, name }) => ({ domain: keep(domain), name: keep(name) }));
+        nvtx = readNvtx(wire, threadId).map(({ domain, name }) => ({
+          domain: texts.keep(domain),
+          name: texts.keep(name),
+        }));
         break;
       default:
         wire.skip();
     }
   });
 
-  const device = DEVICE_ID_METRICS.map((name) => metrics.current(name)).find((value) => typeof value === "number");
-  const deviceName = metrics.current(DEVICE_NAME_METRIC);
   const { metrics: set, oddities } = metrics.finish();
   const failedLaunch = grid !== null && block !== null && isZero(grid) && isZero(block);
   return {
     driver,
-    deviceName: typeof deviceName === "string" && deviceName !== "" ? deviceName : null,
     oddities,
     launch: {
       index,
@@ -174,7 +184,7 @@ export function readResult(
       process_id: processId,
       context_id: context,
       stream_id: stream,
-      device: typeof device === "number" ? device : null,
+      device: deviceOf(set),
       rank: null,
       nvtx,
       created_at_unix_s: created,
@@ -194,9 +204,9 @@ const isZero = (dim: Dim3): boolean => dim.every((size) => size === 0);
 const positive = (dim: Dim3 | null): Dim3 | null => (dim?.every((size) => size > 0) ? dim : null);
 
 /** Names that are stored empty (demangled names of kernels with unmangled symbols) count as not stored. */
-function readName(wire: Wire, keep: (text: string) => string): string | null {
+function readName(wire: Wire, texts: Texts): string | null {
   const name = wire.text();
-  return name === "" ? null : keep(name);
+  return name === "" ? null : texts.keep(name);
 }
 
 function readDim3(wire: Wire): Dim3 {

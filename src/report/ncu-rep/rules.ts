@@ -1,5 +1,6 @@
 import type { Hint, RuleMessage } from "../../model/launch.ts";
 import { resolveMarkup } from "./markup.ts";
+import type { Texts } from "./texts.ts";
 import type { Wire } from "./wire.ts";
 
 /** RuleResultMessageType of Nsight Compute's RuleResults.proto; 4 appears from 2024.1 on. */
@@ -26,18 +27,18 @@ interface Item {
  * A rule without a body had nothing to say. With `onlyHints` only
  * items of type OPT are given.
  */
-export function readRule(wire: Wire, onlyHints: boolean, add: (message: RuleMessage) => void): void {
+export function readRule(wire: Wire, texts: Texts, onlyHints: boolean, add: (message: RuleMessage) => void): void {
   let rule = "";
   let section: string | null = null;
   const items: Item[] = [];
   wire.message((field) => {
-    if (field === 1) rule = wire.text();
+    if (field === 1) rule = texts.keep(wire.text());
     else if (field === 3) {
       wire.message((inner) => {
-        if (inner === 1) items.push(readItem(wire, onlyHints));
+        if (inner === 1) items.push(readItem(wire, texts, onlyHints));
         else wire.skip();
       });
-    } else if (field === 4) section = wire.text();
+    } else if (field === 4) section = texts.keep(wire.text());
     else wire.skip();
   });
   for (const item of items) {
@@ -56,7 +57,7 @@ export function readRule(wire: Wire, onlyHints: boolean, add: (message: RuleMess
   }
 }
 
-function readItem(wire: Wire, onlyHints: boolean): Item {
+function readItem(wire: Wire, texts: Texts, onlyHints: boolean): Item {
   const item: Item = {
     type: 0,
     title: null,
@@ -67,33 +68,33 @@ function readItem(wire: Wire, onlyHints: boolean): Item {
     evidence: [],
   };
   wire.message((field) => {
-    if (field === 1) readMessage(wire, item);
+    if (field === 1) readMessage(wire, texts, item);
     else if (onlyHints && item.hasMessage && MESSAGE_TYPES[item.type] !== "optimization") wire.skip();
-    else if (field === 8) item.evidence.push(readFocusMetric(wire));
+    else if (field === 8) item.evidence.push(readFocusMetric(wire, texts));
     else if (field === 10) readSpeedup(wire, item);
     else wire.skip();
   });
   return item;
 }
 
-function readMessage(wire: Wire, item: Item): void {
+function readMessage(wire: Wire, texts: Texts, item: Item): void {
   item.hasMessage = true;
   wire.message((field) => {
-    if (field === 1) item.text = resolveMarkup(wire.text());
+    if (field === 1) item.text = texts.keep(resolveMarkup(wire.text()));
     else if (field === 2) item.type = wire.uint();
-    else if (field === 4) item.title = resolveMarkup(wire.text());
+    else if (field === 4) item.title = texts.keep(resolveMarkup(wire.text()));
     else wire.skip();
   });
 }
 
-function readFocusMetric(wire: Wire): Item["evidence"][number] {
+function readFocusMetric(wire: Wire, texts: Texts): Item["evidence"][number] {
   let metric = "";
   let value: number | null = null;
   let info: string | null = null;
   wire.message((field) => {
-    if (field === 2) metric = wire.text();
+    if (field === 2) metric = texts.keep(wire.text());
     else if (field === 3) value = finite(wire.double());
-    else if (field === 5) info = resolveMarkup(wire.text());
+    else if (field === 5) info = texts.keep(resolveMarkup(wire.text()));
     else wire.skip();
   });
   return { metric, value, info };

@@ -1,17 +1,29 @@
 import type { ReportDevice } from "../../model/report.ts";
 import type { Wire } from "./wire.ts";
 
+/** More than any host has. */
+const MAX_DEVICES = 1024;
+
+/** Providers of versions that are handed on, as reports spell them. */
+export const CUDA_VERSION = "CUDA Version";
+export const NCU_VERSION = "Nsight Compute Target";
+export const DRIVER_VERSION = "Display Driver Version";
+const PROVIDERS: ReadonlySet<string> = new Set([CUDA_VERSION, NCU_VERSION, DRIVER_VERSION]);
+
 /** What the session blocks say. They come in pieces, after the first result. Host names and command lines stay out. */
 export interface Session {
-  /** By provider, as the file spells it: `CUDA Version`, `Nsight Compute Target`, `Display Driver Version`, … */
+  /** Of blocks that name no process of their own. */
+  processId: number | null;
+  /** By provider. */
   readonly versions: Map<string, string>;
   readonly devices: Map<number, ReportDevice>;
 }
 
-/** Merges one SessionDetails piece (fields 6: device, 8: version) into `session`. */
+/** Merges one ReportSessionDetails piece (fields 1: process id, 6: device, 8: version) into `session`. */
 export function readSession(wire: Wire, session: Session): void {
   wire.message((field) => {
-    if (field === 6) readDevice(wire, session);
+    if (field === 1) session.processId = wire.uint();
+    else if (field === 6) readDevice(wire, session);
     else if (field === 8) readVersion(wire, session);
     else wire.skip();
   });
@@ -25,7 +37,7 @@ function readDevice(wire: Wire, session: Session): void {
     else if (field === 2) name = wire.text();
     else wire.skip();
   });
-  session.devices.set(index, { index, name });
+  if (session.devices.size < MAX_DEVICES) session.devices.set(index, { index, name });
 }
 
 function readVersion(wire: Wire, session: Session): void {
@@ -36,5 +48,7 @@ function readVersion(wire: Wire, session: Session): void {
     else if (field === 2) version = wire.text();
     else wire.skip();
   });
-  session.versions.set(provider, version);
+  if (PROVIDERS.has(provider)) session.versions.set(provider, version);
 }
+
+export const emptySession = (): Session => ({ processId: null, versions: new Map(), devices: new Map() });

@@ -19,6 +19,11 @@ export class WireError extends Error {
   }
 }
 
+/** The longest known text, a kernel's name, has some KB. */
+const MAX_TEXT = 1024 ** 2;
+/** Nested messages of a launch that become objects; known launches have some hundred. */
+const MAX_MESSAGES = 200_000;
+
 const utf8 = new TextDecoder("utf-8");
 
 /**
@@ -34,9 +39,12 @@ export class Wire {
   /** Number and wire type of the field whose tag was read last. */
   field = 0;
   #type = 0;
+  #messagesLeft: number;
 
-  constructor(bytes: Uint8Array) {
+  /** `maxMessages` bounds what tiny nested messages can be blown up to in memory. */
+  constructor(bytes: Uint8Array, maxMessages: number = MAX_MESSAGES) {
     this.#bytes = bytes;
+    this.#messagesLeft = maxMessages;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.end = bytes.length;
   }
@@ -58,6 +66,8 @@ export class Wire {
 
   /** The same for the nested message that the field at hand holds. */
   message(read: (field: number) => void): void {
+    this.#messagesLeft -= 1;
+    if (this.#messagesLeft < 0) throw new WireError("more nested messages than any known report has", this.pos);
     const outer = this.enter();
     this.fields(read);
     this.leave(outer);
@@ -108,6 +118,7 @@ export class Wire {
   /** Text as UTF-8; invalid sequences become U+FFFD. */
   text(): string {
     const length = this.#length();
+    if (length > MAX_TEXT) throw new WireError(`a text of ${length} bytes (at most ${MAX_TEXT} are read)`, this.pos);
     const start = this.#advance(length);
     return utf8.decode(this.#bytes.subarray(start, start + length));
   }

@@ -1,0 +1,126 @@
+import { BytesError, type OpenBytes } from "../base/bytes.ts";
+import { openDecompressed } from "../base/compression.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import {
+  type Compression,
+  DEFAULT_READ_LIMITS,
+  type LaunchExtras,
+  type ReadFailure,
+  type ReadOptions,
+  type ReadReport,
+  type Report,
+  type ReportFormat,
+} from "../model/report.ts";
+import { isCsv, readCsv } from "./ncu-csv/index.ts";
+import { readNcuRepExtras } from "./ncu-rep/extras.ts";
+import { isNcuRep, readNcuRep } from "./ncu-rep/index.ts";
+import { refuse } from "./wrong-kinds.ts";
+
+/** What detection looks at. Program output before a CSV table can be long. */
+const HEAD_BYTES = 256 * 1024;
+
+const READERS: Readonly<Record<ReportFormat, ReadReport>> = {
+  "ncu-rep": readNcuRep,
+  "ncu-csv-raw": readCsv,
+  "ncu-csv-details": readCsv,
+};
+
+interface Detected {
+  readonly format: ReportFormat;
+  readonly compression: Compression;
+  /** The same bytes without their wrapping. */
+  readonly open: OpenBytes;
+}
+
+/**
+ * Recognises a report by its first bytes, after decompression; the name of the file says nothing. Anything else is
+ * refused with what it is, what is expected and what to do.
+ */
+export async function detectReport(
+  open: OpenBytes,
+): Promise<Result<{ readonly format: ReportFormat; readonly compression: Compression }, ReadFailure>> {
+  const detected = await detect(open, DEFAULT_READ_LIMITS.maxBytes);
+  if (!detected.ok) return detected;
+  return ok({ format: detected.value.format, compression: detected.value.compression });
+}
+
+/** Detects the format and reads the report. Errors of the file system reject; everything about the bytes is a Result. */
+export async function readReport(
+  open: OpenBytes,
+  options: Partial<ReadOptions> = {},
+): Promise<Result<Report, ReadFailure>> {
+  const full: ReadOptions = { ...options, limits: options.limits ?? DEFAULT_READ_LIMITS };
+  const detected = await detect(open, full.limits.maxBytes);
+  if (!detected.ok) return detected;
+  const { format, compression, open: openPlain } = detected.value;
+  return withoutBytesError(() => READERS[format](openPlain, compression, full));
+}
+
+/**
+ * Instances of one metric (per PC, opcode, time stamp or table key) and all messages of NVIDIA's rules of one launch,
+ * read from the file again. Pages of CSV hold neither: the result is then empty.
+ */
+export async function readExtras(
+  open: OpenBytes,
+  launchIndex: number,
+  metric?: string,
+): Promise<Result<LaunchExtras, ReadFailure>> {
+  const detected = await detect(open, DEFAULT_READ_LIMITS.maxBytes);
+  if (!detected.ok) return detected;
+  if (detected.value.format !== "ncu-rep") return ok({ instances: [], rules: [] });
+  return withoutBytesError(() => readNcuRepExtras(detected.value.open, launchIndex, metric));
+}
+
+async function detect(open: OpenBytes, maxBytes: number): Promise<Result<Detected, ReadFailure>> {
+  return withoutBytesError(async () => {
+    const unwrapped = await openDecompressed(open, { maxBytes });
+    if (!unwrapped.ok) return err(compressionFailure(unwrapped.error.code, unwrapped.error.message));
+    const { open: openPlain, compression } = unwrapped.value;
+    const head = await readHead(openPlain);
+    const format = formatOf(head);
+    return typeof format === "string" ? ok({ format, compression, open: openPlain }) : err(format);
+  });
+}
+
+/** One line a format. */
+function formatOf(head: Uint8Array): ReportFormat | ReadFailure {
+  if (isNcuRep(head)) return "ncu-rep";
+  const csv = isCsv(head);
+  if (csv !== null) return typeof csv === "string" ? csv : csv.refuse;
+  return refuse(head);
+}
+
+async function readHead(open: OpenBytes): Promise<Uint8Array> {
+  const source = await open();
+  try {
+    return (await source.read(HEAD_BYTES)).slice();
+  } finally {
+    await source.close();
+  }
+}
+
+async function withoutBytesError<T>(read: () => Promise<Result<T, ReadFailure>>): Promise<Result<T, ReadFailure>> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof BytesError)) throw error;
+    return err(compressionFailure(error.code, error.message));
+  }
+}
+
+function compressionFailure(code: BytesError["code"] | "too_deep", message: string): ReadFailure {
+  if (code === "too_large" || code === "too_deep") {
+    return {
+      code: "too_large",
+      message: `the file cannot be decompressed within the limits: ${message}`,
+      hint: "decompress it yourself and check that a report is inside, or split the recording into several reports",
+      evidence: { limit: code },
+    };
+  }
+  return {
+    code: "malformed",
+    message: `the file cannot be decompressed: ${message}`,
+    hint: "copy the file again in binary mode, or compress the report again",
+    evidence: { damage: code },
+  };
+}
