@@ -21,7 +21,7 @@ export interface RooflineOptions {
 
 const WIDTH = 960;
 const PLOT_HEIGHT = 440;
-const MARGIN = { top: 74, right: 156, bottom: 46, left: 66 };
+const MARGIN = { top: 84, right: 156, bottom: 46, left: 66 };
 const LEGEND_GAP = 26;
 /** Area of a circle = share of the time: this radius would be a share of 1. */
 const FULL_RADIUS = 32;
@@ -67,6 +67,7 @@ export function rooflineSvg(result: ProfileResult, options: RooflineOptions = {}
       element("rect", { class: "pk-ground", width, height }),
       heading(result, model),
       grid(plot),
+      emptyNote(model, plot),
       ...model.bandwidthRoofs.map((roof) => bandwidthLine(roof, plot, model)),
       ...model.computeRoofs.map((roof) => computeLine(roof, plot, model)),
       circles(model, plot),
@@ -143,8 +144,33 @@ function heading(result: ProfileResult, model: RooflineModel): string {
   ];
   return [
     textElement(titleOf(result, model), { class: "pk-text", x: 24, y: 32, "font-size": 17, "font-weight": "bold" }),
-    textElement(sentences.join(" "), { class: "pk-quiet", x: 24, y: 53 }),
+    ...inLines(sentences).map((text, index) => textElement(text, { class: "pk-quiet", x: 24, y: 52 + index * 16 })),
   ].join("\n");
+}
+
+/** Characters that fit beside each other under the title. */
+const SUBTITLE = 126;
+
+function inLines(sentences: readonly string[]): string[] {
+  const lines: string[] = [];
+  for (const sentence of sentences) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + sentence.length <= SUBTITLE)
+      lines[lines.length - 1] = `${last} ${sentence}`;
+    else lines.push(sentence);
+  }
+  return lines;
+}
+
+/** An empty plot says that it is empty on purpose. */
+function emptyNote(model: RooflineModel, { box }: Plot): string {
+  if (model.points.length > 0) return "";
+  return textElement("No kernel here has both counted operations and DRAM traffic", {
+    class: "pk-quiet",
+    x: box.x + box.width / 2,
+    y: box.y + 24,
+    "text-anchor": "middle",
+  });
 }
 
 function grid({ box, x, y }: Plot): string {
