@@ -1,0 +1,133 @@
+import { ROLES, type Role } from "../hardware/roles.ts";
+import type { Finding } from "../model/finding.ts";
+import { type Declaration, needs } from "./declaration.ts";
+import type { LaunchFacts } from "./facts.ts";
+import { type Flops, TERA } from "./flops.ts";
+import { percent, roundHalfUp } from "./format.ts";
+import type { Traffic } from "./memory.ts";
+
+/** Percentages that cannot truly exceed 100, in the order in which they are looked at. */
+const BOUNDED_ROLES: readonly Role[] = [
+  "compute_pct",
+  "dram_pct",
+  "l1_pct",
+  "l2_pct",
+  "issue_slot_pct",
+  "achieved_occupancy_pct",
+  "theoretical_occupancy_pct",
+];
+const BOUNDED = [
+  ...BOUNDED_ROLES.flatMap((role) => ROLES[role]),
+  "l1tex__t_sector_hit_rate.pct",
+  "lts__t_sector_hit_rate.pct",
+  "lts__t_sector_op_read_hit_rate.pct",
+  "lts__t_sector_op_write_hit_rate.pct",
+  "smsp__issue_active.avg.pct_of_peak_sustained_active",
+  "smsp__sass_average_branch_targets_threads_uniform.pct",
+  "derived__local_spilling_requests_pct",
+  "launch__occupancy_cluster_pct",
+  "launch__occupancy_cluster_gpu_pct",
+];
+
+export const FINDINGS: Declaration = {
+  name: "findings",
+  needs: [...BOUNDED_ROLES.map((role) => ({ role, required: false })), ...needs.optional("tma_loads", "wgmma_pct")],
+};
+
+const BOUND_PCT = 100;
+/** Ratio of the stall sum to the warp latency within which both come from like executions. */
+const STALL_SUM_MIN = 0.95;
+const STALL_SUM_MAX = 1.05;
+const DRAM_DISAGREE = 0.05;
+const PARKED_SYNCHRONIZATION = 0.3;
+
+/** What the findings of a launch are drawn from, beside its metrics. */
+export interface FindingInput {
+  readonly facts: LaunchFacts;
+  readonly flops: Flops;
+  readonly traffic: Traffic;
+  readonly durationNs: number | null;
+  readonly stallSumOverLatency: number | null;
+  readonly stallShares: Readonly<Record<string, number>> | null;
+}
+
+type Make = (code: string, severity: Finding["severity"], message: string, evidence: Finding["evidence"]) => Finding;
+
+function overBound({ facts: { sheet } }: FindingInput, make: Make): Finding[] {
+  return BOUNDED.flatMap((metric) => {
+    const value = sheet.number(metric);
+    if (value === null || value <= BOUND_PCT) return [];
+    const message = `${metric} is ${roundHalfUp(value, 2)} %, above its bound of 100 %: numerator and denominator come from different executions of the kernel`;
+    const severity = metric.endsWith("throughput.avg.pct_of_peak_sustained_elapsed") ? "warning" : "info";
+    return [make("over_bound", severity, message, { metric, value, bound: BOUND_PCT, unit: "%" })];
+  });
+}
+
+function stallSum({ stallSumOverLatency: value }: FindingInput, make: Make): Finding[] {
+  if (value === null || (value >= STALL_SUM_MIN && value <= STALL_SUM_MAX)) return [];
+  const message = `the stall cycles add up to ${roundHalfUp(value, 2)} times the warp latency: they come from different executions of the kernel, so take its stall shares as a hint`;
+  const metric = ROLES.warp_latency[0];
+  return [make("stall_shares_unreliable", "warning", message, { metric, value, expected: "0.95..1.05" })];
+}
+
+function dramBytes({ facts: { sheet }, traffic, durationNs }: FindingInput, make: Make): Finding[] {
+  const rate = sheet.number(ROLES.dram_bytes_per_s[0]);
+  const { bytesRead, bytesWritten } = traffic;
+  if (rate === null || rate <= 0 || bytesRead === null || bytesWritten === null || !durationNs) return [];
+  const value = (bytesRead + bytesWritten) / (durationNs * 1e-9) / rate;
+  if (Math.abs(value - 1) <= DRAM_DISAGREE) return [];
+  const message = `bytes read and written over the duration are ${roundHalfUp(value, 3)} times the reported bytes per second: they come from different executions, or a metric stands in the report twice`;
+  return [
+    make("dram_bytes_disagree", "warning", message, {
+      metric: ROLES.dram_bytes_per_s[0],
+      value,
+      expected: "0.95..1.05",
+    }),
+  ];
+}
+
+function parkedWarps({ facts: { sheet }, flops, stallShares }: FindingInput, make: Make): Finding[] {
+  const share = stallShares?.synchronization ?? 0;
+  const wide = flops.paths.some(({ path }) => path === "wgmma" || path === "tcgen05");
+  // FP8 of 9.0 has one column for both paths; there the instructions of the pipe tell.
+  const wgmma = wide || (sheet.number(ROLES.wgmma_pct[0]) ?? 0) > 0;
+  const tma = (sheet.number(ROLES.tma_loads[0]) ?? 0) > 0;
+  if (!wgmma || !tma || share < PARKED_SYNCHRONIZATION) return [];
+  const message = `${percent(share)} of the warp cycles wait at a barrier in a kernel that loads by TMA and multiplies by warp groups: mostly parked producer warps, no synchronisation problem while the tensor pipe is busy`;
+  return [make("barrier_of_parked_warps", "info", message, { metric: "stall_shares.synchronization", value: share })];
+}
+
+function moves({ flops }: FindingInput, make: Make): Finding[] {
+  const rate = flops.achieved.get("fp16_vector");
+  if (flops.probablyMoves !== true || rate === undefined) return [];
+  const message =
+    "HFMA2 without any other FP16 arithmetic and below 2 % of its peak: the compiler writes constants and moves this way, so it does not count as work";
+  return [make("hfma_moves", "info", message, { metric: "fp16_vector", value: rate / TERA, unit: "TFLOP/s" })];
+}
+
+function sparse({ flops }: FindingInput, make: Make): Finding[] {
+  const path = flops.paths.find(({ column }) => column.sparsity === "on");
+  if (path === undefined) return [];
+  const message = `${path.column.base} counts operations on 2:4 sparse matrices; peaks of this result are dense, so this work may go above them`;
+  return [
+    make("sparse_operations", "info", message, {
+      metric: path.column.base,
+      value: path.opsPerS / TERA,
+      unit: "TFLOP/s",
+    }),
+  ];
+}
+
+/** What the counters of a launch say about their own trustworthiness. Nothing is clipped or corrected for it. */
+export function findingsOf(input: FindingInput): Finding[] {
+  const { launch, sheet } = input.facts;
+  if (sheet.withheld !== null) return [];
+  const make: Make = (code, severity, message, evidence) => ({
+    code,
+    severity,
+    message,
+    launch: launch.index,
+    evidence,
+  });
+  return [overBound, stallSum, dramBytes, parkedWarps, moves, sparse].flatMap((check) => check(input, make));
+}

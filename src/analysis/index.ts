@@ -1,0 +1,222 @@
+import { err, ok, type Result } from "../base/result.ts";
+import type { KernelEntry, KernelResult, PipelineResult, ProfileResult } from "../model/result.ts";
+import { FULL_PIPELINE, RESULT_SCHEMA_VERSION } from "../model/words.ts";
+import { entryOf, failedLaunches, reportFindings } from "./entry.ts";
+import {
+  type AnalysisInput,
+  durationUs,
+  type Item,
+  itemsOf,
+  Judge,
+  type Kernel,
+  kernelsOf,
+  shapesOf,
+  totalUs,
+} from "./kernels.ts";
+import { nameKey } from "./names.ts";
+import { provenanceOf } from "./provenance.ts";
+import { isFullPipeline, targetMatcher } from "./target.ts";
+import { timingOf } from "./timing.ts";
+
+export { ANALYSES, wantsMetric } from "./analyses.ts";
+export type { AnalysisInput } from "./kernels.ts";
+export { ANALYSIS_VERSION } from "./provenance.ts";
+export { isFullPipeline } from "./target.ts";
+
+/** Kernels of a pipeline that are listed when nobody says how many. */
+const DEFAULT_TOP_N = 10;
+/** Names shown to somebody who asked for a kernel that is not there. */
+const NAMES_IN_EVIDENCE = 20;
+
+/** Why there is no result. */
+export interface AnalysisFailure {
+  readonly code: "no_matching_kernel" | "no_kernels_profiled" | "invalid_target";
+  readonly message: string;
+  readonly hint: string;
+  readonly evidence: Readonly<Record<string, unknown>>;
+}
+
+interface Totals {
+  /** Summed time of all kernels of the reports; null where none has a duration. */
+  readonly reportUs: number | null;
+}
+
+const share = (part: number | null, { reportUs }: Totals): number | null =>
+  part === null || !reportUs ? null : part / reportUs;
+
+function kernelEntry(kernel: Kernel, judge: Judge, totals: Totals): KernelEntry | null {
+  const shapes = shapesOf(kernel, judge);
+  if (shapes === null) return null;
+  return entryOf({
+    item: shapes.heaviest,
+    key: kernel.key,
+    analysis: judge.of(shapes.heaviest),
+    timing: timingOf(
+      kernel.items.flatMap((item) => item.durationUs ?? []),
+      "ncu",
+    ),
+    shapes: shapes.shapes,
+    shareOfReport: share(kernel.totalUs, totals),
+    shareReason: "no launch of the kernel has a duration",
+  });
+}
+
+function pipelineResult(inputs: readonly AnalysisInput[], topN: number): Result<PipelineResult, AnalysisFailure> {
+  const { kernels: items, composites } = itemsOf(inputs);
+  if (items.length + composites.length === 0) return err(noKernels(inputs));
+  const kernels = kernelsOf(items);
+  const judge = new Judge();
+  const reportUs = totalUs(items);
+  const entries = kernels.slice(0, topN).flatMap((kernel) => kernelEntry(kernel, judge, { reportUs }) ?? []);
+  const alone = "a report alone does not show it: launches ran one by one under the profiler; it takes a timeline";
+  return ok({
+    kind: "pipeline",
+    schema_version: RESULT_SCHEMA_VERSION,
+    target: FULL_PIPELINE,
+    partial: inputs.some(({ report }) => report.partial),
+    gpu_busy_us: null,
+    span_us: null,
+    gpu_idle_us: null,
+    launches: items.length,
+    report_us: reportUs,
+    stages: null,
+    kernels: entries,
+    kernels_total: kernels.length,
+    composites: composites.map(({ launch, durationUs }) => ({
+      kind: launch.kind === "kernel" ? "range" : launch.kind,
+      index: launch.index,
+      display: launch.names.display,
+      duration_us: durationUs,
+    })),
+    coverage: null,
+    plan: null,
+    null_reasons: {
+      gpu_busy_us: alone,
+      span_us: alone,
+      gpu_idle_us: alone,
+      stages: "the stages of the pipeline are not analysed yet",
+      coverage: alone,
+      plan: "the reports were handed in, so nothing was planned",
+      ...(reportUs === null ? { report_us: "no launch has a duration" } : {}),
+    },
+    findings: [...reportFindings(inputs), ...failedLaunches(items)],
+    provenance: provenanceOf(
+      inputs,
+      entries.map(({ detail }) => detail),
+    ),
+  });
+}
+
+function noKernels(inputs: readonly AnalysisInput[]): AnalysisFailure {
+  return {
+    code: "no_kernels_profiled",
+    message: `the ${inputs.length === 1 ? "report holds" : "reports hold"} no kernel launch`,
+    hint: "check the profiler's log: a filter that matches nothing, or a program that ended before its first launch, leaves an empty report",
+    evidence: { reports: inputs.length, launches: inputs.reduce((sum, { report }) => sum + report.launches.length, 0) },
+  };
+}
+
+function kernelResult(inputs: readonly AnalysisInput[], target: string): Result<KernelResult, AnalysisFailure> {
+  const matcher = targetMatcher(target);
+  if (!matcher.ok) {
+    return err({
+      code: "invalid_target",
+      message: `the target ${JSON.stringify(target)} cannot be used: ${matcher.error}`,
+      hint: "give a function name, a demangled or mangled name, /pattern/ in RE2 syntax, or `full pipeline`",
+      evidence: { target },
+    });
+  }
+  const { kernels: items } = itemsOf(inputs);
+  if (items.length === 0) return err(noKernels(inputs));
+  const kernels = kernelsOf(items);
+  const matching = kernels.filter((kernel) => kernel.items.some(({ launch }) => matcher.value(launch.names)));
+  const judge = new Judge();
+  const totals = { reportUs: totalUs(items) };
+  const [best, ...rest] = matching;
+  const entry = best === undefined ? null : kernelEntry(best, judge, totals);
+  if (best === undefined || entry === null) {
+    const names = [...new Set(kernels.map((kernel) => kernel.target))];
+    return err({
+      code: "no_matching_kernel",
+      message: `no kernel of the ${inputs.length === 1 ? "report" : "reports"} matches ${JSON.stringify(target)}`,
+      hint: "take one of the names in `kernels`, or a /pattern/",
+      evidence: { target, kernels: names.slice(0, NAMES_IN_EVIDENCE), kernels_total: names.length },
+    });
+  }
+  return ok({
+    ...entry,
+    kind: "kernel",
+    schema_version: RESULT_SCHEMA_VERSION,
+    partial: inputs.some(({ report }) => report.partial),
+    others: rest.map((kernel) => other(kernel, judge)),
+    findings: [...reportFindings(inputs), ...failedLaunches(best.items), ...entry.findings],
+    provenance: provenanceOf(inputs, [entry.detail]),
+  });
+}
+
+function other(kernel: Kernel, judge: Judge): KernelResult["others"][number] {
+  const shapes = shapesOf(kernel, judge);
+  return {
+    target: kernel.target,
+    name_key: kernel.key.key,
+    roofline: shapes === null ? null : judge.of(shapes.heaviest).roofline,
+    total_us: kernel.totalUs,
+    launches: kernel.items.length,
+  };
+}
+
+/**
+ * Judges the kernels of one or several reports. `target`: a kernel (of several that match, the one with the most time
+ * is the answer and `others` lists the rest) or `full pipeline` (all kernels ranked by summed time, `topN` of them in
+ * full, default 10). Reports and launches keep their order; the same input gives the same bytes.
+ */
+export function analyze(
+  inputs: readonly AnalysisInput[],
+  options: { readonly target: string; readonly topN?: number },
+): Result<ProfileResult, AnalysisFailure> {
+  if (isFullPipeline(options.target)) return pipelineResult(inputs, options.topN ?? DEFAULT_TOP_N);
+  return kernelResult(inputs, options.target);
+}
+
+/**
+ * One result a launch, in file order, with the fields of a kernel result. What measured several kernels as one (range,
+ * graph) gets a verdict too; its time is in no sum.
+ */
+export function* launchResults(input: AnalysisInput): Iterable<KernelResult> {
+  const { kernels } = itemsOf([input]);
+  const totals = { reportUs: totalUs(kernels) };
+  const judge = new Judge();
+  const provenance = provenanceOf([input], []);
+  for (const launch of input.report.launches) {
+    const item = { launch, input, inputIndex: 0, durationUs: durationUs({ launch }) };
+    yield launchResult(item, judge, totals, provenance);
+    judge.forget(item);
+  }
+}
+
+function launchResult(item: Item, judge: Judge, totals: Totals, provenance: KernelResult["provenance"]): KernelResult {
+  const { launch, input, durationUs: duration } = item;
+  const analysis = judge.of(item);
+  const key = nameKey(launch.names);
+  const alone: Kernel = { key, target: launch.names.display, items: [item], totalUs: duration };
+  const composite = launch.kind !== "kernel";
+  const timing = timingOf(duration === null ? [] : [duration], "ncu");
+  const entry = entryOf({
+    item,
+    key,
+    analysis,
+    timing,
+    shapes: shapesOf(alone, judge)?.shapes ?? [],
+    shareOfReport: composite ? null : share(duration, totals),
+    shareReason: composite ? `a ${launch.kind} spans several kernels and is in no sum` : "the launch has no duration",
+  });
+  return {
+    ...entry,
+    kind: "kernel",
+    schema_version: RESULT_SCHEMA_VERSION,
+    partial: input.report.partial,
+    others: [],
+    findings: [...failedLaunches([item]), ...entry.findings],
+    provenance: { ...provenance, peaks: provenanceOf([], [analysis.verdict]).peaks },
+  };
+}
