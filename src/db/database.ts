@@ -1,0 +1,65 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { Kysely, PostgresDialect } from "kysely";
+import Libsql from "libsql";
+import pg from "pg";
+import { migrate } from "./migrate.ts";
+import type { Engine } from "./migration.ts";
+import { sqliteDialect } from "./sqlite-dialect.ts";
+import type { Tables } from "./tables.ts";
+
+/** The open database with the schema of this version. */
+export interface Database {
+  readonly engine: Engine;
+  readonly kysely: Kysely<Tables>;
+  close(): Promise<void>;
+}
+
+/** Type number of Postgres's `bigint` (pg_type.dat): times and byte counts, all below 2^53. */
+const INT8_OID = 20;
+
+/**
+ * Opens SQLite under `dataDir`, creating and migrating it. WAL with `synchronous=FULL`: a commit is on the disk when it
+ * returns.
+ */
+export async function openSqlite(dataDir: string): Promise<Database> {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const libsql = new Libsql(join(dataDir, "profile-kernel.sqlite"));
+  // First, so that a second process that migrates at the same moment waits here too.
+  libsql.exec("pragma busy_timeout = 10000");
+  for (const pragma of ["journal_mode = wal", "synchronous = full", "foreign_keys = on", "trusted_schema = off"]) {
+    libsql.exec(`pragma ${pragma}`);
+  }
+  const kysely = new Kysely<Tables>({ dialect: sqliteDialect(libsql) });
+  return opened("sqlite", kysely);
+}
+
+/**
+ * Connects to Postgres and migrates it.
+ * @param onIdleError is told when the server drops an idle connection; the pool replaces it by itself.
+ */
+export async function openPostgres(url: string, onIdleError: (error: Error) => void): Promise<Database> {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 10,
+    connectionTimeoutMillis: 5_000,
+    application_name: "profile-kernel",
+    types: {
+      getTypeParser: (oid: number, format?: "text" | "binary") =>
+        oid === INT8_OID ? Number : pg.types.getTypeParser(oid, format as "text"),
+    },
+  });
+  pool.on("error", onIdleError);
+  const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  return opened("postgres", kysely);
+}
+
+async function opened(engine: Engine, kysely: Kysely<Tables>): Promise<Database> {
+  try {
+    await migrate(kysely, engine);
+  } catch (error) {
+    await kysely.destroy();
+    throw error;
+  }
+  return { engine, kysely, close: () => kysely.destroy() };
+}
