@@ -1,7 +1,24 @@
 import { z } from "zod";
+import { failureSchema } from "./profile.ts";
 
 /** Payload of queue `analysis`: the id is all; everything else is in the database. */
 export const analysisJobSchema = z.strictObject({ version: z.literal(1), profile_id: z.uuid() });
 export type AnalysisJob = z.infer<typeof analysisJobSchema>;
 
 export const ANALYSIS_QUEUE = "analysis";
+
+/** What the thread that analyses gets: files to read and the question. */
+export const analysisTaskSchema = z.strictObject({
+  target: z.string(),
+  top_n: z.number().int(),
+  max_decompressed_bytes: z.number(),
+  reports: z.array(z.strictObject({ id: z.string(), sha256: z.string(), path: z.string() })).min(1),
+});
+export type AnalysisTask = z.infer<typeof analysisTaskSchema>;
+
+/** What it says at its end. `body` is a ProfileResult as JSON text: it is stored and served as it is. */
+export const analysisAnswerSchema = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("result"), body: z.string() }),
+  z.strictObject({ kind: z.literal("failure"), failure: failureSchema }),
+]);
+export type AnalysisAnswer = z.infer<typeof analysisAnswerSchema>;
