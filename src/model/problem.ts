@@ -3,6 +3,8 @@ import { z } from "zod";
 /** Closed list of `code` in a problem document and in its `errors[]`. */
 export const PROBLEM_CODES = [
   "malformed_json",
+  "bad_request",
+  "invalid_query",
   "validation_failed",
   "use_benchmark_serving",
   "no_such_workload",
@@ -20,6 +22,8 @@ export const PROBLEM_CODES = [
   "unauthenticated",
   "quota_exceeded",
   "uri_too_long",
+  "range_not_satisfiable",
+  "headers_too_large",
   "request_timeout",
   "unavailable",
   "internal",

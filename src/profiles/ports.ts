@@ -1,0 +1,37 @@
+import type { ArtifactStore } from "../artifacts/store.ts";
+import type { Database } from "../db/database.ts";
+import type { AnalysisQueue } from "../queue/analysis-queue.ts";
+import type { WakeUps } from "../queue/wake-ups.ts";
+
+/** What the analysis knows about targets, handed in so that use cases do not depend on it. */
+export interface Targets {
+  isFullPipeline(target: string): boolean;
+  /** Why the target cannot be used (a pattern that does not compile, say), or null. */
+  problem(target: string): string | null;
+}
+
+/** Everything the use cases reach the outside through. */
+export interface ProfilePorts {
+  readonly database: Database;
+  readonly queue: AnalysisQueue;
+  readonly wakeUps: WakeUps;
+  readonly artifacts: ArtifactStore;
+  readonly targets: Targets;
+  readonly limits: {
+    readonly maxReportBytes: number;
+    readonly reportQuotaBytes: number;
+  };
+  /** Bytes of uploads that are on their way in this process: they count against the quota before they are stored. */
+  readonly incoming: { bytes: number };
+  /** Unix milliseconds. */
+  now(): number;
+  /** Told what went wrong without the request failing: the queue was away, say. */
+  warn(message: string, error: unknown): void;
+}
+
+/** Who asks, as far as use cases care. */
+export interface Asker {
+  readonly keyId: string | null;
+  /** May act on what belongs to other keys. */
+  readonly isAdmin: boolean;
+}

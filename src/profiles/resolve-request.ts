@@ -1,0 +1,208 @@
+import { FULL_PIPELINE, type ProfileRequest, type ResolvedRequest } from "../model/profile.ts";
+import { type RefusalItem, RefusedError } from "../model/refusal.ts";
+import type { Targets } from "./ports.ts";
+
+const ENGINES = ["vllm", "sglang", "none"] as const;
+const DEFAULT_TOP_N = 10;
+/** A kernel is measured on its own, a pipeline under the load that servers are tuned for. */
+const DEFAULT_CONCURRENCY = { kernel: 1, pipeline: 128 };
+const UPLOAD = 'Upload a report with POST /reports and give "source": {"kind": "report", "report_ids": [its id]}.';
+
+/**
+ * Checks what the schema cannot, and fills in the defaults.
+ * @throws RefusedError naming each field that is wrong, what was given and what would work.
+ */
+export function resolveRequest(request: ProfileRequest, targets: Targets): ResolvedRequest {
+  if (request.objective === "e2e_throughput") {
+    throw new RefusedError(
+      "use_benchmark_serving",
+      "End-to-end throughput is not something a profiler can tell: counters slow every launch down.",
+      {
+        hint: "Use the engine's own load generator: `vllm bench serve`, or `python -m sglang.bench_serving`. For what limits the kernels use the objective `bottleneck`.",
+        errors: [
+          {
+            pointer: "/objective",
+            code: "use_benchmark_serving",
+            detail: "given: e2e_throughput; this service answers `bottleneck` only",
+          },
+        ],
+      },
+    );
+  }
+  const errors = [
+    ...targetErrors(request, targets),
+    ...engineErrors(request),
+    ...textErrors(request, ""),
+    ...unsupported(request),
+  ];
+  if (errors.length > 0) throw invalid(errors);
+
+  const pipeline = targets.isFullPipeline(request.target);
+  return {
+    ...request,
+    target: pipeline ? FULL_PIPELINE : request.target,
+    model: request.model ?? null,
+    engine: ENGINES.find((engine) => engine === request.engine?.toLowerCase()) ?? null,
+    concurrency: request.concurrency ?? (pipeline ? DEFAULT_CONCURRENCY.pipeline : DEFAULT_CONCURRENCY.kernel),
+    top_n: request.top_n ?? DEFAULT_TOP_N,
+    rank: request.rank ?? 0,
+    objective: "bottleneck",
+  };
+}
+
+/**
+ * The reports that a request is about: ids in lower case, each once.
+ * @throws RefusedError where it is about something else: this version has no workers with GPUs.
+ */
+export function reportIds({ source }: ResolvedRequest): readonly string[] {
+  if (source === undefined) {
+    throw new RefusedError(
+      "no_live_worker",
+      "No source was given, and no worker with a GPU is connected that could run the workload.",
+      {
+        hint: UPLOAD,
+        errors: [
+          { pointer: "/source", code: "no_live_worker", detail: "not given; what works: a source of kind `report`" },
+        ],
+      },
+    );
+  }
+  if (source.kind === "workload") {
+    throw new RefusedError(
+      "no_such_workload",
+      `There is no workload ${quote(source.name)}: no worker with a GPU is connected that declares any.`,
+      {
+        hint: UPLOAD,
+        errors: [
+          {
+            pointer: "/source/name",
+            code: "no_such_workload",
+            detail: `given: ${quote(source.name)}; known workloads: none`,
+          },
+        ],
+      },
+    );
+  }
+  if (source.kind === "command") {
+    throw new RefusedError("no_live_worker", "No worker with a GPU is connected that could run the command.", {
+      hint: UPLOAD,
+      errors: [
+        {
+          pointer: "/source/kind",
+          code: "no_live_worker",
+          detail: "given: command; what works: a source of kind `report`",
+        },
+      ],
+    });
+  }
+  const first = source.timeline_ids?.[0];
+  if (first !== undefined) {
+    throw new RefusedError(
+      "no_such_report",
+      "No timeline has been uploaded: POST /reports takes reports of Nsight Compute only.",
+      {
+        hint: "Leave timeline_ids out. Times then come from the report.",
+        errors: [
+          {
+            pointer: "/source/timeline_ids/0",
+            code: "no_such_report",
+            detail: `given: ${quote(first)}; known timelines: none`,
+          },
+        ],
+      },
+    );
+  }
+  const ids = source.report_ids.map((id) => id.toLowerCase());
+  const twice = ids.findIndex((id, position) => ids.indexOf(id) < position);
+  if (twice >= 0) {
+    throw invalid([
+      {
+        pointer: `/source/report_ids/${twice}`,
+        code: "validation_failed",
+        detail: `given: ${quote(ids[twice] ?? "")} for the second time; its launches would be counted twice`,
+      },
+    ]);
+  }
+  return ids;
+}
+
+const invalid = (errors: RefusalItem[]): RefusedError =>
+  new RefusedError(
+    "validation_failed",
+    `${errors.length === 1 ? "One field is" : `${errors.length} fields are`} wrong: ${errors.map((error) => error.pointer).join(", ")}.`,
+    {
+      errors,
+    },
+  );
+
+const quote = (text: string): string => JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
+
+function targetErrors({ target }: ProfileRequest, targets: Targets): RefusalItem[] {
+  const problem = targets.problem(target);
+  return problem === null
+    ? []
+    : [{ pointer: "/target", code: "validation_failed", detail: `given: ${quote(target)}; ${problem}` }];
+}
+
+function engineErrors({ engine, model, source }: ProfileRequest): RefusalItem[] {
+  const errors: RefusalItem[] = [];
+  const known = ENGINES.join(", ");
+  if (engine !== undefined && !ENGINES.some((name) => name === engine.toLowerCase())) {
+    errors.push({
+      pointer: "/engine",
+      code: "validation_failed",
+      detail: `given: ${quote(engine)}; expected one of ${known}`,
+    });
+  }
+  if (source !== undefined) return errors;
+  if (model === undefined)
+    errors.push({
+      pointer: "/model",
+      code: "validation_failed",
+      detail: "not given; required unless `source` is given",
+    });
+  if (engine === undefined) {
+    errors.push({
+      pointer: "/engine",
+      code: "validation_failed",
+      detail: `not given; required unless \`source\` is given; one of ${known}`,
+    });
+  }
+  return errors;
+}
+
+/** What would change the answer and cannot be done yet is refused, not passed over. */
+function unsupported({ window, webhook }: ProfileRequest): RefusalItem[] {
+  const errors: RefusalItem[] = [];
+  if (window !== undefined) {
+    errors.push({
+      pointer: "/window",
+      code: "validation_failed",
+      detail: "a window is a part of a timeline, and a report alone has none; leave it out",
+    });
+  }
+  if (webhook !== undefined) {
+    errors.push({
+      pointer: "/webhook",
+      code: "validation_failed",
+      detail: "webhooks are not delivered by this version; leave it out and wait with GET /profiles/{id}?wait=30",
+    });
+  }
+  return errors;
+}
+
+/** U+0000 cannot be stored as text by Postgres, and names nothing. */
+function textErrors(value: unknown, pointer: string): RefusalItem[] {
+  if (typeof value === "string") {
+    return value.includes("\0")
+      ? [{ pointer, code: "validation_failed", detail: "holds the character U+0000; text without it works" }]
+      : [];
+  }
+  if (value === null || typeof value !== "object") return [];
+  return Object.entries(value).flatMap(([key, item]) => [
+    ...(key.includes("\0")
+      ? [{ pointer, code: "validation_failed", detail: "a name holds the character U+0000" }]
+      : []),
+    ...textErrors(item, `${pointer}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`),
+  ]);
+}

@@ -1,0 +1,50 @@
+import type { Readable } from "node:stream";
+import type { ByteRange } from "../artifacts/store.ts";
+import { type ReportRow, reportsOfProfile } from "../db/reports.ts";
+import { type ResultRow, resultOfProfile } from "../db/results.ts";
+import { RefusedError } from "../model/refusal.ts";
+import { getProfile } from "./get.ts";
+import type { ProfilePorts } from "./ports.ts";
+
+/**
+ * The stored result.
+ * @throws RefusedError `not_ready` while it may still come; `not_found` when it never will.
+ */
+export async function getResult(ports: ProfilePorts, id: string): Promise<ResultRow> {
+  const result = await resultOfProfile(ports.database.kysely, id);
+  if (result) return result;
+  const { state, failure } = await getProfile(ports, id);
+  if (state === "failed") {
+    throw new RefusedError(
+      "not_found",
+      `The profile has failed (${JSON.parse(failure ?? "{}").code}), so it has no result.`,
+      {
+        hint: `GET /profiles/${id} says why, in failure.`,
+      },
+    );
+  }
+  if (state === "canceled") throw new RefusedError("not_found", "The profile was canceled, so it has no result.");
+  throw new RefusedError("not_ready", `The profile is ${state}; its result is not there yet.`, {
+    hint: `Wait with GET /profiles/${id}?wait=30.`,
+    retryAfterS: 1,
+  });
+}
+
+/**
+ * A report of a profile, by its place in the request.
+ * @throws RefusedError `not_found`
+ */
+export async function getProfileReport(ports: ProfilePorts, id: string, position: number): Promise<ReportRow> {
+  const reports = await reportsOfProfile(ports.database.kysely, id);
+  const report = reports[position];
+  if (report) return report;
+  await getProfile(ports, id);
+  throw new RefusedError(
+    "not_found",
+    `The profile has no report ${position}: it has ${reports.length}, counted from 0.`,
+  );
+}
+
+/** The bytes of a report as they were uploaded. */
+export const readReportBytes = (ports: ProfilePorts, report: ReportRow, range?: ByteRange): Promise<Readable> =>
+  ports.artifacts.read(report.storage_key, range);

@@ -1,0 +1,48 @@
+import type { ProfileRow } from "../db/profiles.ts";
+import type { ReportRow } from "../db/reports.ts";
+import { PROFILE_SCHEMA_VERSION, type Profile, type UploadedReport } from "../model/profile.ts";
+import type { Compression, ReportFormat } from "../model/report.ts";
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
+
+/** A profile as the API shows it. */
+export function profileView(row: ProfileRow): Profile {
+  const self = `/profiles/${row.id}`;
+  return {
+    id: row.id,
+    schema_version: PROFILE_SCHEMA_VERSION,
+    state: row.state,
+    reused: false,
+    progress: row.progress === null ? null : JSON.parse(row.progress),
+    request: JSON.parse(row.request),
+    created_at: iso(row.created_at_ms),
+    updated_at: iso(row.updated_at_ms),
+    started_at: isoOrNull(row.started_at_ms),
+    finished_at: isoOrNull(row.finished_at_ms),
+    last_event: row.last_event,
+    failure: row.failure === null ? null : JSON.parse(row.failure),
+    links: {
+      self,
+      result: `${self}/result`,
+      roofline: `${self}/roofline.svg`,
+      report: `${self}/report`,
+      cancel: `${self}/cancel`,
+    },
+  };
+}
+
+/** Changes whenever the representation does: every change of the row moves one of the two. */
+export const profileTag = (row: ProfileRow): string => `"${row.last_event}-${row.attempt}-${row.updated_at_ms}"`;
+
+export function reportView(row: ReportRow): UploadedReport {
+  return {
+    id: row.id,
+    sha256: row.sha256,
+    bytes: row.bytes,
+    format: row.format as ReportFormat,
+    compression: row.compression as Compression,
+    created_at: iso(row.created_at_ms),
+    links: { self: `/reports/${row.id}` },
+  };
+}
