@@ -1,0 +1,11 @@
+import { z } from "zod";
+
+/** U+0000 cannot be compared with text in Postgres. */
+export const text = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .refine((value) => !value.includes("\0"), "expected text without the character U+0000");
+
+/** Ids are compared in lower case, as they are made (RFC 9562, section 4: output in lower case, input in either). */
+export const idParams = z.object({ id: z.uuid().transform((id) => id.toLowerCase()) });
