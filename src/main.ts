@@ -1,0 +1,260 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { FastifyInstance } from "fastify";
+import { sql } from "kysely";
+import packageJson from "../package.json" with { type: "json" };
+import { healthRoutes } from "../routes/health.ts";
+import { profileReportRoutes } from "../routes/profile-report.ts";
+import { profileResultRoutes } from "../routes/profile-result.ts";
+import { profileRoutes } from "../routes/profiles.ts";
+import { reportRoutes } from "../routes/reports.ts";
+import { serviceRoutes } from "../routes/service.ts";
+import { startAnalysisWorker } from "../workers/analysis.ts";
+import { openKeys } from "./access/keys.ts";
+import { isFullPipeline, targetMatcher } from "./analysis/target.ts";
+import { openFileStore } from "./artifacts/file-store.ts";
+import { type Config, ConfigError, isLoopback } from "./config.ts";
+import { lockDataDir } from "./db/data-dir-lock.ts";
+import { openPostgres, openSqlite } from "./db/database.ts";
+import { countByState } from "./db/profiles.ts";
+import { createHttpApp } from "./http/app.ts";
+import { createLogger } from "./observe/logger.ts";
+import { createMetrics, observeSources } from "./observe/metrics.ts";
+import type { ProfilePorts } from "./profiles/ports.ts";
+import { reconcile } from "./profiles/reconcile.ts";
+import { openAnalysisQueue } from "./queue/analysis-queue.ts";
+import { connectRedis } from "./queue/connections.ts";
+import { startEmbeddedRedis } from "./queue/embedded-redis.ts";
+import { openWakeUps } from "./queue/wake-ups.ts";
+
+export { ConfigError, readConfig } from "./config.ts";
+
+export interface RunningService {
+  readonly url: string;
+  /**
+   * Two stages: readiness goes off, waiting requests are answered, running work may finish up to SHUTDOWN_TIMEOUT_S;
+   * then analyses are given back and connections cut. Everything that was started is gone when it resolves.
+   */
+  close(): Promise<void>;
+}
+
+export const VERSION = packageJson.version;
+
+/** Undone in reverse order, each once, also when the start fails half way. */
+class Cleanups {
+  readonly #steps: (() => unknown)[] = [];
+
+  add(step: () => unknown): void {
+    this.#steps.push(step);
+  }
+
+  async run(onError: (error: unknown) => void): Promise<void> {
+    for (let step = this.#steps.pop(); step; step = this.#steps.pop()) {
+      try {
+        await step();
+      } catch (error) {
+        onError(error);
+      }
+    }
+  }
+}
+
+/**
+ * Starts the service: database, queue, workers and HTTP, as the role says.
+ * @throws ConfigError or RedisUnavailableError with a sentence for the person who starts it.
+ */
+export async function startService(config: Config): Promise<RunningService> {
+  const logger = createLogger(config);
+  const cleanups = new Cleanups();
+  const onCleanupError = (error: unknown): void => logger.error({ err: error }, "while closing");
+  try {
+    return await start(config, logger, cleanups, onCleanupError);
+  } catch (error) {
+    await cleanups.run(onCleanupError);
+    throw error;
+  }
+}
+
+async function start(
+  config: Config,
+  logger: ReturnType<typeof createLogger>,
+  cleanups: Cleanups,
+  onCleanupError: (error: unknown) => void,
+): Promise<RunningService> {
+  const embedded = { redis: config.REDIS_URL === undefined, database: config.DATABASE_URL === undefined };
+  if (embedded.redis || embedded.database) {
+    const unlock = lockDataDir(config.DATA_DIR);
+    if (unlock === null) {
+      throw new ConfigError(
+        `DATA_DIR ${config.DATA_DIR} is in use by another profile-kernel service. Stop that one, or give this one a DATA_DIR of its own.`,
+      );
+    }
+    cleanups.add(unlock);
+  }
+  const warn = (message: string, error: unknown): void => logger.warn({ err: error }, message);
+  const lost = (what: string) => (error: Error) => warn(what, error);
+
+  const database =
+    config.DATABASE_URL === undefined
+      ? await openSqlite(config.DATA_DIR)
+      : await openPostgres(config.DATABASE_URL, lost("lost a connection to Postgres"));
+  cleanups.add(() => database.close());
+
+  const keys = openKeys(database);
+  if (config.API_KEY !== undefined) {
+    await keys.put(config.API_KEY, {
+      name: "API_KEY",
+      roles: ["admin", "worker"],
+      raw_artifacts: true,
+      expires_at_ms: null,
+    });
+  }
+  if (!isLoopback(config.HOST) && (await keys.isOpen())) {
+    throw new ConfigError(
+      `HOST=${config.HOST} can be reached from other machines, and there is no API key yet. Set API_KEY, or HOST=127.0.0.1.`,
+    );
+  }
+
+  const redisAddress = await (async () => {
+    if (config.REDIS_URL !== undefined) return { url: config.REDIS_URL };
+    const server = await startEmbeddedRedis({
+      dataDir: config.DATA_DIR,
+      onRestart: (reason) => logger.error({ reason }, "the embedded redis-server ended and is started again"),
+    });
+    cleanups.add(() => server.close());
+    return { socketPath: server.socketPath };
+  })();
+  const redis = await connectRedis(redisAddress, lost("lost a connection to Redis"));
+  cleanups.add(() => redis.close());
+  const queue = await openAnalysisQueue(redis, lost("queue analysis"));
+  cleanups.add(() => queue.close());
+  const wakeUps = openWakeUps(redis);
+
+  const artifacts = await openFileStore(
+    config.ARTIFACTS_URL === undefined ? join(config.DATA_DIR, "artifacts") : fileURLToPath(config.ARTIFACTS_URL),
+  );
+  const ports: ProfilePorts = {
+    database,
+    queue,
+    wakeUps,
+    artifacts,
+    targets: {
+      isFullPipeline,
+      problem: (target) => {
+        const matcher = targetMatcher(target);
+        return isFullPipeline(target) || matcher.ok ? null : matcher.error;
+      },
+    },
+    limits: { maxReportBytes: config.MAX_REPORT_BYTES, reportQuotaBytes: config.REPORT_QUOTA_BYTES },
+    incoming: { bytes: 0 },
+    now: Date.now,
+    warn,
+  };
+
+  const metrics = createMetrics(VERSION);
+  observeSources(metrics, { queueJobs: () => queue.counts(), profilesByState: () => countByState(database.kysely) });
+
+  const reconciler = startReconciler(ports, config.RECONCILE_INTERVAL_S * 1000);
+  cleanups.add(() => reconciler.close());
+  await reconciler.run(embedded.redis);
+  redis.producer.on("ready", () => void reconciler.run(false));
+
+  const worker = config.ROLE === "api" ? null : startAnalysisWorker(ports, redis, config, metrics);
+  let draining = false;
+  const health = {
+    async checks() {
+      const [databaseUp, queueUp] = await Promise.all([
+        answers(sql`select 1`.execute(database.kysely)),
+        answers(redis.producer.ping()),
+      ]);
+      return { database: databaseUp, queue: queueUp, running: !draining };
+    },
+  };
+
+  const app = await createHttpApp({ logger, keys, metrics, version: VERSION });
+  cleanups.add(() => app.close());
+  await registerRoutes(app, config.ROLE === "analysis" ? null : ports, health, () => metrics.registry.metrics());
+  const url = await app.listen({ host: config.HOST, port: config.PORT });
+  logger.info({ url, role: config.ROLE, database: database.engine, embedded }, "listening");
+
+  const shutDown = async (): Promise<void> => {
+    draining = true;
+    wakeUps.close();
+    await sleep(config.SHUTDOWN_DELAY_S * 1000);
+    const giveUp = new AbortController();
+    const timer = setTimeout(() => {
+      giveUp.abort();
+      app.server.closeAllConnections();
+    }, config.SHUTDOWN_TIMEOUT_S * 1000);
+    await Promise.all([app.close(), worker?.close(giveUp.signal)]).catch(onCleanupError);
+    clearTimeout(timer);
+    await cleanups.run(onCleanupError);
+    logger.info("stopped");
+  };
+  let closing: Promise<void> | null = null;
+  return {
+    url,
+    close() {
+      closing ??= shutDown();
+      return closing;
+    },
+  };
+}
+
+/** The routes, one file a resource. Without `ports` only what tells of the process itself. */
+export async function registerRoutes(
+  app: FastifyInstance,
+  ports: ProfilePorts | null,
+  health: Parameters<typeof healthRoutes>[0],
+  metrics: () => Promise<string>,
+): Promise<void> {
+  await app.register(healthRoutes(health));
+  await app.register(serviceRoutes(metrics));
+  if (!ports) return;
+  for (const routes of [reportRoutes, profileRoutes, profileResultRoutes, profileReportRoutes])
+    await app.register(routes(ports));
+}
+
+const CHECK_LIMIT_MS = 2_000;
+
+async function answers(question: Promise<unknown>): Promise<boolean> {
+  const timer = new AbortController();
+  const late = sleep(CHECK_LIMIT_MS, false, { signal: timer.signal }).catch(() => false);
+  const answered = await Promise.race([
+    question.then(
+      () => true,
+      () => false,
+    ),
+    late,
+  ]);
+  timer.abort();
+  return answered;
+}
+
+/** Runs the reconciler by a timer and on demand, never twice at a time. */
+function startReconciler(ports: ProfilePorts, intervalMs: number) {
+  let running: Promise<void> | null = null;
+  let closed = false;
+  const run = (workersAreDead: boolean): Promise<void> => {
+    if (closed) return Promise.resolve();
+    running ??= reconcile(ports, workersAreDead)
+      .then(
+        () => undefined,
+        (error) => ports.warn("the reconciler could not compare rows and queue; it tries again", error),
+      )
+      .finally(() => {
+        running = null;
+      });
+    return running;
+  };
+  const timer = setInterval(() => void run(false), intervalMs);
+  return {
+    run,
+    async close() {
+      closed = true;
+      clearInterval(timer);
+      await running;
+    },
+  };
+}

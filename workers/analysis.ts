@@ -1,0 +1,114 @@
+import { ArtifactMissingError } from "../src/artifacts/store.ts";
+import type { Config } from "../src/config.ts";
+import { analysisJobSchema } from "../src/model/jobs.ts";
+import type { Failure } from "../src/model/profile.ts";
+import type { Metrics } from "../src/observe/metrics.ts";
+import {
+  type AnalysisAttempt,
+  beginAnalysis,
+  failAnalysis,
+  finishAnalysis,
+  isWanted,
+  onProfileChange,
+} from "../src/profiles/analysis.ts";
+import type { ProfilePorts } from "../src/profiles/ports.ts";
+import { startQueueWorker } from "../src/queue/analysis-queue.ts";
+import type { RedisConnections } from "../src/queue/connections.ts";
+import { runAnalysisThread, type ThreadOutcome } from "./run-analysis-thread.ts";
+
+export interface AnalysisWorker {
+  /** Takes no more jobs; running ones go on until they are done or `giveUp` fires, and are then given back. */
+  close(giveUp: AbortSignal): Promise<void>;
+}
+
+type Limits = Pick<
+  Config,
+  "ANALYSIS_CONCURRENCY" | "ANALYSIS_TIMEOUT_S" | "ANALYSIS_MEMORY_MB" | "MAX_DECOMPRESSED_BYTES"
+>;
+
+/** Takes jobs of queue `analysis`: each report is read and judged in a thread of its own, with limits. */
+export function startAnalysisWorker(
+  ports: ProfilePorts,
+  redis: RedisConnections,
+  limits: Limits,
+  metrics: Metrics,
+): AnalysisWorker {
+  const stopping = new AbortController();
+  const warn = (error: Error): void => ports.warn("queue analysis", error);
+
+  const process = async (data: unknown): Promise<void> => {
+    const { profile_id } = analysisJobSchema.parse(data);
+    const attempt = await beginAnalysis(ports, profile_id);
+    if (!attempt) return;
+    const outcome = await analyse(attempt);
+    if (outcome.kind === "aborted") {
+      if (stopping.signal.aborted)
+        throw new Error(`the service stops; the analysis of profile ${profile_id} is given back`);
+      return;
+    }
+    const stored =
+      outcome.kind === "result"
+        ? await finishAnalysis(ports, attempt, outcome.body)
+        : await failAnalysis(ports, attempt, outcome.failure);
+    if (stored)
+      metrics.profilesEnded.inc({
+        state: outcome.kind === "result" ? "succeeded" : "failed",
+        code: outcome.kind === "result" ? "" : outcome.failure.code,
+      });
+  };
+
+  const analyse = async (attempt: AnalysisAttempt): Promise<ThreadOutcome> => {
+    const unwanted = new AbortController();
+    const look = (): void => {
+      isWanted(ports, attempt).then((wanted) => wanted || unwanted.abort(), warn);
+    };
+    const stop = onProfileChange(ports, attempt.profileId, look);
+    const timer = metrics.analysisDuration.startTimer();
+    try {
+      const reports = await Promise.all(
+        attempt.reports.map(async ({ id, sha256, storage_key }) => ({
+          id,
+          sha256,
+          path: await ports.artifacts.localPath(storage_key),
+        })),
+      );
+      return await runAnalysisThread(
+        {
+          target: attempt.request.target,
+          top_n: attempt.request.top_n,
+          max_decompressed_bytes: limits.MAX_DECOMPRESSED_BYTES,
+          reports,
+        },
+        {
+          timeoutMs: limits.ANALYSIS_TIMEOUT_S * 1000,
+          memoryMb: limits.ANALYSIS_MEMORY_MB,
+          signal: AbortSignal.any([unwanted.signal, stopping.signal]),
+        },
+      );
+    } catch (error) {
+      if (error instanceof ArtifactMissingError) return { kind: "failure", failure: reportMissing(attempt) };
+      throw error;
+    } finally {
+      timer();
+      stop();
+    }
+  };
+
+  const worker = startQueueWorker(redis, limits.ANALYSIS_CONCURRENCY, process, warn);
+  return {
+    async close(giveUp) {
+      const abort = (): void => stopping.abort();
+      if (giveUp.aborted) abort();
+      else giveUp.addEventListener("abort", abort, { once: true });
+      await worker.close();
+    },
+  };
+}
+
+const reportMissing = ({ reports }: AnalysisAttempt): Failure => ({
+  code: "report_missing",
+  message: "A report of this profile is no longer in the storage.",
+  hint: "Upload it again and submit a new profile.",
+  retryable: false,
+  evidence: { reports: reports.map(({ id, sha256 }) => ({ id, sha256 })) },
+});
