@@ -19,8 +19,8 @@ export interface RoofPoint extends ChartKernel {
   readonly precision: string;
   readonly intensity: number;
   readonly opsPerSecond: number;
-  /** The same work over the bytes of the other cache levels. */
-  readonly levels: readonly { readonly level: string; readonly intensity: number }[];
+  /** The same work over the bytes of L2; null where they were not counted. (The traffic of L1 is not: its counter misses what TMA and cp.async copy.) */
+  readonly l2Intensity: number | null;
 }
 
 export interface UnplacedKernel extends ChartKernel {
@@ -119,10 +119,9 @@ function placeOf(entry: KernelEntry): Omit<RoofPoint, keyof ChartKernel> | strin
       ? "no DRAM traffic"
       : (null_reasons.arithmetic_intensity_flop_per_byte ?? "DRAM traffic not counted");
   }
-  const levels = memory.levels.flatMap(({ level, arithmetic_intensity_flop_per_byte: at }) =>
-    level !== "dram" && at !== null && at > 0 && Number.isFinite(at) ? [{ level, intensity: at }] : [],
-  );
-  return { precision, intensity, opsPerSecond: entry.tflops * 1e12, levels };
+  const l2 = memory.levels.find(({ level }) => level === "l2")?.arithmetic_intensity_flop_per_byte ?? null;
+  const l2Intensity = l2 !== null && l2 > 0 && Number.isFinite(l2) ? l2 : null;
+  return { precision, intensity, opsPerSecond: entry.tflops * 1e12, l2Intensity };
 }
 
 function computeRoofs(placed: readonly { entry: KernelEntry; point: RoofPoint }[]): ComputeRoof[] {

@@ -159,7 +159,7 @@ describe("rooflineSvg", () => {
     expect(texts(draw(pipelineResult([entry])))).toContain("mma.sync, ridge 138 FLOP/B");
   });
 
-  it("marks one kernel at its other cache levels, each under the roof of its level", () => {
+  it("marks one kernel at L2 too, under the roof of L2", () => {
     const entry = placed("moe", 65, 278, 0.2);
     entry.detail.memory.levels = [
       {

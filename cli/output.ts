@@ -1,0 +1,39 @@
+import { once } from "node:events";
+import type { Writable } from "node:stream";
+
+/** The reader of the output has gone (`| head`): no error, and nothing left to do. */
+export class ReaderLeft extends Error {}
+
+/** Lets a stream lose its reader: what is written from then on throws ReaderLeft instead of ending the process. */
+export function allowReaderToLeave(stream: Writable): void {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error;
+  });
+}
+
+/** Writes and waits where the reader is slower: any amount of output needs the memory of one chunk. */
+export async function write(stream: Writable, text: string): Promise<void> {
+  if (!stream.writable) throw new ReaderLeft();
+  if (stream.write(text)) return;
+  try {
+    await once(stream, "drain");
+  } catch {
+    throw new ReaderLeft();
+  }
+}
+
+export const writeLines = (stream: Writable, lines: readonly string[]): Promise<void> =>
+  write(stream, `${lines.join("\n").trimEnd()}\n`);
+
+/**
+ * JSON that a terminal may show: control characters beyond ASCII and bidirectional marks, which JSON leaves as they are,
+ * become escapes. The value that a parser reads is the same. `pretty`: two spaces.
+ */
+export function jsonText(value: unknown, layout: "pretty" | "line"): string {
+  const text = JSON.stringify(value, null, layout === "pretty" ? 2 : 0);
+  const escaped = text.replace(
+    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  return `${escaped}\n`;
+}

@@ -1,0 +1,144 @@
+import { shortKernelName } from "../../src/charts/kernel-name.ts";
+import { truncate, visibleText } from "../../src/charts/visible-text.ts";
+import type { KernelEntry, PipelineResult } from "../../src/model/result.ts";
+import { adviceFor, hintSentences } from "../advice.ts";
+import { counted, formatShare, formatTime } from "../format.ts";
+import { type Cell, type Column, paragraph, table } from "../layout.ts";
+import { paint, type Terminal } from "../terminal.ts";
+import { findingsView } from "./findings.ts";
+import { header } from "./header.ts";
+import {
+  CLASS_STYLES,
+  classCell,
+  computeCell,
+  Footnotes,
+  headroomCell,
+  launchesCell,
+  limiterCell,
+  memoryCell,
+  nameCell,
+  occupancyCell,
+  precisionCell,
+  shareCell,
+  tflopsCell,
+  timeCell,
+} from "./kernel-cells.ts";
+
+export interface ViewOptions {
+  /** What the reports are called, in the order of the result's provenance. */
+  readonly inputs: readonly string[];
+  /** Names as the report has them instead of shortened ones. */
+  readonly fullNames: boolean;
+}
+
+interface RankingColumn extends Column {
+  readonly cell: (entry: KernelEntry, notes: Footnotes) => Cell;
+  /** Shown from this width of the terminal on. */
+  readonly from?: number;
+}
+
+const COLUMNS: readonly RankingColumn[] = [
+  { title: "kernel", align: "left", flexible: true, cell: nameCell },
+  { title: "bound", align: "left", cell: classCell },
+  { title: "limiter", align: "left", drop: 1, cell: limiterCell },
+  { title: "n", align: "right", from: 100, cell: launchesCell },
+  { title: "time", align: "right", cell: timeCell },
+  { title: "share", align: "right", cell: shareCell },
+  { title: "BW", align: "right", cell: memoryCell },
+  { title: "SM", align: "right", drop: 2, cell: computeCell },
+  { title: "TFLOPS", align: "right", drop: 4, cell: tflopsCell },
+  { title: "", align: "left", from: 100, cell: precisionCell },
+  { title: "occ", align: "right", drop: 3, cell: occupancyCell },
+  { title: "headroom", align: "left", cell: headroomCell },
+];
+
+/** A pipeline result for people: what is partial, the ranked table, where to look next, and what to doubt. */
+export function rankingView(terminal: Terminal, result: PipelineResult, options: ViewOptions): string[] {
+  const notes = new Footnotes();
+  const columns = COLUMNS.filter(({ from }) => from === undefined || terminal.width >= from);
+  const rows = result.kernels.map((entry, index) => [
+    { text: String(index + 1) },
+    ...columns.map((column) => column.cell(entry, notes)),
+  ]);
+  return [
+    ...header(terminal, result, options.inputs),
+    ...summary(terminal, result),
+    "",
+    ...table(terminal, [{ title: "#", align: "right" }, ...columns], rows),
+    ...legend(terminal, result, notes),
+    "",
+    ...composites(terminal, result),
+    ...whereNext(terminal, result, options),
+    ...findingsView(terminal, result),
+  ];
+}
+
+function summary(terminal: Terminal, result: PipelineResult): string[] {
+  const shown = result.kernels.length;
+  const rest = result.kernels_total - shown;
+  const time = result.report_us === null ? "" : `, ${formatTime(result.report_us)} of kernel time`;
+  const text = `${counted(result.kernels_total, "kernel")} in ${counted(result.launches, "launch", "launches")}${time}${rest > 0 ? `; the ${shown} with the most time are shown (--top)` : ""}`;
+  return [...idleFirst(terminal, result), ...paragraph(terminal, "", text)];
+}
+
+/** Where the GPU idles for more than half of the span, no kernel can return more than the busy part. */
+function idleFirst(terminal: Terminal, { gpu_busy_us: busy, span_us: span }: PipelineResult): string[] {
+  if (busy === null || span === null || span <= 0 || busy / span >= 0.5) return [];
+  const text = `The GPU was busy for ${formatTime(busy)} of ${formatTime(span)} (${formatShare(busy / span)}): nothing done to a kernel returns more than that.`;
+  return paragraph(terminal, "", text, "yellow");
+}
+
+function legend(terminal: Terminal, result: PipelineResult, notes: Footnotes): string[] {
+  const bases = new Set(result.kernels.flatMap(({ detail }) => [detail.compute_basis, detail.memory_basis]));
+  const shares = result.kernels.some(({ fraction_of_pipeline: fraction }) => fraction !== null)
+    ? "share: of the GPU's busy time"
+    : "share: of the kernel time in the reports";
+  const words = [
+    `${shares}; BW: of the DRAM peak; SM: compute, of the peak; occ: achieved occupancy`,
+    ...(bases.has("estimated") ? ["~ rests on a published peak"] : []),
+    ...(bases.has("lower_bound") ? ["> lower bound"] : []),
+  ];
+  return [words.join("; "), ...notes.lines()].flatMap((text) => paragraph(terminal, "", visibleText(text), "dim"));
+}
+
+function composites(terminal: Terminal, result: PipelineResult): string[] {
+  if (result.composites.length === 0) return [];
+  return [
+    paint(terminal, "bold", "Measured as a whole (several kernels at once; in no sum above)"),
+    ...result.composites.flatMap(({ kind, display, duration_us: us }) =>
+      paragraph(terminal, "  ", `${kind} ${visibleText(display)}: ${us === null ? "no duration" : formatTime(us)}`),
+    ),
+    "",
+  ];
+}
+
+function whereNext(terminal: Terminal, result: PipelineResult, options: ViewOptions): string[] {
+  if (result.kernels.length === 0) return [];
+  return [
+    paint(terminal, "bold", "Where to look next"),
+    ...result.kernels.flatMap((entry, index) => {
+      const label = `${String(index + 1).padStart(String(result.kernels.length).length + 1)}  `;
+      const indent = " ".repeat(label.length);
+      const { display } = entry.detail.names;
+      const name = options.fullNames
+        ? visibleText(display)
+        : truncate(shortKernelName(display), terminal.width - label.length);
+      const verdict = entry.optimization_headroom ?? `no verdict: ${entry.detail.roofline_null_reason ?? "unknown"}`;
+      const style = entry.roofline === null ? "dim" : CLASS_STYLES[entry.roofline];
+      return [
+        ...paragraph(terminal, label, name, "bold"),
+        ...paragraph(terminal, indent, visibleText(verdict), style),
+        ...adviceFor(entry).flatMap((advice) => paragraph(terminal, `${indent}- `, advice)),
+        ...ruleOfNvidia(entry).flatMap((rule) => paragraph(terminal, `${indent}- `, visibleText(rule))),
+      ];
+    }),
+    "",
+  ];
+}
+
+/** Where there is something to gain, the rule of Nsight Compute with the largest estimate. */
+function ruleOfNvidia(entry: KernelEntry): string[] {
+  const { level } = entry.detail.headroom;
+  if (level !== "high" && level !== "medium") return [];
+  return hintSentences(entry, 1).map((sentence) => `Nsight Compute's largest estimate: ${sentence}`);
+}
