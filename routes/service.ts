@@ -32,8 +32,24 @@ export const serviceRoutes =
       async (_request, reply) => reply.type(PROMETHEUS).send(await metrics()),
     );
 
-    app.get("/openapi.json", { config: { role: "reader" }, schema: { hide: true } }, async (_request, reply) =>
-      reply.send(app.swagger()),
+    app.get(
+      "/openapi.json",
+      {
+        config: { role: "reader" },
+        schema: {
+          operationId: "openapi",
+          tags: ["service"],
+          summary: "This document",
+          response: {
+            200: {
+              description: "OpenAPI 3.1",
+              content: { "application/json": { schema: z.record(z.string(), z.unknown()) } },
+            },
+            ...problemResponses(),
+          },
+        },
+      },
+      async (_request, reply) => reply.send(app.swagger() as never),
     );
 
     app.get(

@@ -1,14 +1,6 @@
 import type { FastifyDynamicSwaggerOptions } from "@fastify/swagger";
 import { jsonSchemaTransform, jsonSchemaTransformObject } from "fastify-type-provider-zod";
 
-/** What zod cannot say about a route, given in its schema under these names and moved to their place in the document. */
-interface Extras {
-  "x-request-body"?: unknown;
-  "x-response-headers"?: Record<string, Record<string, unknown>>;
-}
-
-type Operation = Extras & { requestBody?: unknown; responses?: Record<string, { headers?: unknown }> };
-
 /** The document is made of the schemas that check the requests: OpenAPI 3.1. */
 export const openApiOptions = (version: string): FastifyDynamicSwaggerOptions => ({
   openapi: {
@@ -40,21 +32,80 @@ export const openApiOptions = (version: string): FastifyDynamicSwaggerOptions =>
     security: [{ key: [] }, {}],
   },
   transform: jsonSchemaTransform as never,
-  transformObject: (document) => withExtras(jsonSchemaTransformObject(document as never) as never) as never,
+  transformObject: (document) => finish(jsonSchemaTransformObject(document as never) as Document) as never,
 });
 
-function withExtras<T extends { paths?: Record<string, Record<string, Operation>> }>(document: T): T {
-  for (const operations of Object.values(document.paths ?? {})) {
-    for (const operation of Object.values(operations)) {
-      const { "x-request-body": body, "x-response-headers": headers } = operation;
-      delete operation["x-request-body"];
-      delete operation["x-response-headers"];
-      if (body !== undefined) operation.requestBody = body;
-      for (const [status, names] of Object.entries(headers ?? {})) {
-        const response = operation.responses?.[status];
-        if (response) response.headers = names;
-      }
+/** What zod cannot say about a route: given in its schema under these names and moved to its place here. */
+interface Operation {
+  "x-request-body"?: unknown;
+  "x-response-headers"?: Record<string, unknown>;
+  requestBody?: unknown;
+  responses?: Record<string, { headers?: unknown }>;
+}
+
+interface Document {
+  paths?: Record<string, Record<string, Operation>>;
+  components?: { schemas?: Record<string, unknown> };
+}
+
+function finish(document: Document): Document {
+  for (const operation of Object.values(document.paths ?? {}).flatMap((operations) => Object.values(operations))) {
+    const { "x-request-body": body, "x-response-headers": headers } = operation;
+    delete operation["x-request-body"];
+    delete operation["x-response-headers"];
+    if (body !== undefined) operation.requestBody = body;
+    for (const [status, fields] of Object.entries(headers ?? {})) {
+      const response = operation.responses?.[status];
+      if (response) response.headers = fields;
     }
   }
-  return document;
+  return withPlainNames(document);
 }
+
+const SCHEMAS = "#/components/schemas/";
+/** What the transform adds to the name of a schema that describes input. */
+const INPUT = /Input$/;
+
+/**
+ * Every schema comes twice, as input and as output. Keeps those that a path reaches, gives input its plain name where
+ * the output of that name is not used, and opens the objects of answers: fields may be added to them later.
+ */
+function withPlainNames(document: Document): Document {
+  const all = document.components?.schemas ?? {};
+  const used = new Set<string>();
+  const visit = (value: unknown): void => {
+    for (const name of references(value)) {
+      if (used.has(name)) continue;
+      used.add(name);
+      visit(all[name]);
+    }
+  };
+  visit(document.paths);
+  const plain = (name: string): string => {
+    const short = name.replace(INPUT, "");
+    return used.has(short) ? name : short;
+  };
+  const schemas = [...used]
+    .sort()
+    .map((name) => [plain(name), INPUT.test(name) ? all[name] : withoutClosedObjects(all[name])]);
+  const whole = { ...document, components: { ...document.components, schemas: Object.fromEntries(schemas) } };
+  return JSON.parse(JSON.stringify(whole), (key, value: unknown) =>
+    key === "$ref" && typeof value === "string" && value.startsWith(SCHEMAS)
+      ? SCHEMAS + plain(value.slice(SCHEMAS.length))
+      : value,
+  );
+}
+
+function references(value: unknown): string[] {
+  if (value === null || typeof value !== "object") return [];
+  return Object.entries(value).flatMap(([key, item]) =>
+    key === "$ref" && typeof item === "string" && item.startsWith(SCHEMAS)
+      ? [item.slice(SCHEMAS.length)]
+      : references(item),
+  );
+}
+
+const withoutClosedObjects = (schema: unknown): unknown =>
+  JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
+    key === "additionalProperties" && value === false ? undefined : value,
+  );

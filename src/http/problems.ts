@@ -66,25 +66,20 @@ export function sendProblem(
 /** The path without the query, and not longer than makes sense in an answer. */
 const pathOf = (url: string): string => (url.split("?", 1)[0] ?? "/").slice(0, 256);
 
+/** Any route may answer with these. */
+const EVERYWHERE = ["bad_request", "unauthenticated", "role_missing", "not_acceptable", "internal", "unavailable"] as const;
+
+const documented = (description: string) => ({ description, content: { [PROBLEM_TYPE]: { schema: problemSchema } } });
+
 /** The `response` entries of a route for the problems it may answer with, beside those that any route may. */
 export function problemResponses(...codes: readonly ProblemCode[]) {
-  const byStatus = new Map<number, string[]>();
-  for (const code of [
-    ...codes,
-    "bad_request",
-    "unauthenticated",
-    "role_missing",
-    "not_acceptable",
-    "internal",
-    "unavailable",
-  ] as const) {
+  const byStatus = new Map<number, Set<string>>();
+  for (const code of [...codes, ...EVERYWHERE]) {
     const { status } = PROBLEMS[code];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), `\`${code}\``]);
+    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(`\`${code}\``));
   }
-  return Object.fromEntries(
-    [...byStatus].map(([status, names]) => [
-      status,
-      { description: [...new Set(names)].join(" or "), content: { [PROBLEM_TYPE]: { schema: problemSchema } } },
-    ]),
-  );
+  return {
+    ...Object.fromEntries([...byStatus].map(([status, names]) => [status, documented([...names].join(" or "))])),
+    default: documented("Any other problem, such as `uri_too_long`"),
+  };
 }
