@@ -1,5 +1,5 @@
 import { COUNTERS } from "./counters.ts";
-import { type Declaration, declaredFamilies, metricTest } from "./declaration.ts";
+import { type Declaration, declaredFamilies, metricTest, missingLister } from "./declaration.ts";
 import { DEVICE } from "./facts.ts";
 import { FINDINGS } from "./findings.ts";
 import { FLOPS } from "./flops.ts";
@@ -28,3 +28,6 @@ export const DECLARED_FAMILIES = declaredFamilies(ANALYSES);
 
 /** True for a metric that any analysis reads. Readers keep these and may leave out the others. */
 export const wantsMetric: (name: string) => boolean = metricTest(ANALYSES);
+
+/** What the analyses declare and a launch has no number for. */
+export const missingMetrics = missingLister(ANALYSES);

@@ -1,5 +1,5 @@
 import type { KernelNames } from "../model/launch.ts";
-import type { Flops, TensorPath } from "./flops.ts";
+import { type Flops, sameAccumulation, type TensorPath } from "./flops.ts";
 import type { BestPath } from "./headroom.ts";
 
 /** By how much the peak of another path must be higher to count as faster. */
@@ -18,11 +18,10 @@ export const isMatrixProduct = (names: KernelNames): boolean =>
   );
 
 const sameTypes = (a: TensorPath, b: TensorPath): boolean =>
-  a.precision === b.precision &&
-  (a.column.destination === null || b.column.destination === null || a.column.destination === b.column.destination);
+  a.precision === b.precision && sameAccumulation(a.column.destination, b.column.destination);
 
 function fromMmaSync({ dominant, paths, columns }: Flops): BestPath | null {
-  const used = paths.find(({ precision }) => precision === dominant);
+  const used = paths.find(({ precision }) => precision === dominant.value);
   if (used?.path !== "mma.sync" || used.peak === null) return null;
   const threshold = FASTER * used.peak.value;
   let best: BestPath | null = null;
@@ -36,7 +35,7 @@ function fromMmaSync({ dominant, paths, columns }: Flops): BestPath | null {
         pathInUse: "mma.sync",
         precision: used.precision,
         peak,
-        column: other.column.base,
+        metrics: [other.column.metrics.peakPerCycle],
         requiresPrecisionChange: false,
       };
     }
@@ -45,18 +44,19 @@ function fromMmaSync({ dominant, paths, columns }: Flops): BestPath | null {
 }
 
 function fromCores({ dominant, peaks }: Flops, names: KernelNames): BestPath | null {
-  if ((dominant !== "fp32" && dominant !== "fp64") || !isMatrixProduct(names)) return null;
-  const precision = dominant === "fp32" ? "tf32" : "fp64_tensor";
-  const [now, other] = [peaks.get(dominant), peaks.get(precision)];
+  const precisionNow = dominant.value;
+  if ((precisionNow !== "fp32" && precisionNow !== "fp64") || !isMatrixProduct(names)) return null;
+  const precision = precisionNow === "fp32" ? "tf32" : "fp64_tensor";
+  const [now, other] = [peaks.get(precisionNow)?.value, peaks.get(precision)?.value];
   // A published peak holds at another clock than that of the launch: no distance can be told from it.
-  if (other === undefined || other.estimated || other.value <= FASTER * (now?.value ?? 0)) return null;
-  return dominant === "fp32"
+  if (!other || other.estimated || other.value <= FASTER * (now?.value ?? 0)) return null;
+  return precisionNow === "fp32"
     ? {
         path: "tensor core",
         pathInUse: "FFMA",
         precision,
         peak: other.value,
-        column: null,
+        metrics: peaks.get(precision)?.metrics ?? [],
         requiresPrecisionChange: true,
       }
     : {
@@ -64,7 +64,7 @@ function fromCores({ dominant, peaks }: Flops, names: KernelNames): BestPath | n
         pathInUse: "DFMA",
         precision,
         peak: other.value,
-        column: null,
+        metrics: peaks.get(precision)?.metrics ?? [],
         requiresPrecisionChange: false,
       };
 }

@@ -1,6 +1,7 @@
 import type { LaunchVerdict } from "../model/result.ts";
 import { type Declaration, needs } from "./declaration.ts";
 import type { LaunchFacts } from "./facts.ts";
+import type { Reading } from "./sheet.ts";
 
 const CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum";
 const WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum";
@@ -80,21 +81,21 @@ export function bankConflicts({
 }: LaunchFacts): Pick<LaunchVerdict["shared_memory"], "bank_conflicts" | "bank_conflict_share"> {
   const conflicts = sheet.field("detail.shared_memory.bank_conflicts", (read) => read.number(CONFLICTS));
   const share = sheet.field("detail.shared_memory.bank_conflict_share", (read) => {
-    const [count, wavefronts] = [read.number(CONFLICTS), read.number(WAVEFRONTS)];
+    const [count, wavefronts] = [read.of(conflicts), read.number(WAVEFRONTS)];
     if (count === null || wavefronts === null) return null;
     return wavefronts > 0 ? count / wavefronts : read.because("no access to shared memory");
   });
-  return { bank_conflicts: conflicts, bank_conflict_share: share };
+  return { bank_conflicts: conflicts.value, bank_conflict_share: share.value };
 }
 
 /** Registers, spills of the compiler, and local memory, which indexed local arrays and the stack use as well. */
 export function registersOf({ sheet }: LaunchFacts): LaunchVerdict["registers"] {
-  const path = "detail.registers";
+  const of = (path: string, read: (reading: Reading) => number | null): number | null => sheet.field(path, read).value;
   return {
-    per_thread: sheet.field(`${path}.per_thread`, (read) => read.role("registers")),
-    per_thread_allocated: sheet.field(`${path}.per_thread_allocated`, (read) => read.role("registers_allocated")),
-    spill_instructions: sheet.field(`${path}.spill_instructions`, (read) => read.number(SPILLS)),
-    local_loads: sheet.field(`${path}.local_loads`, (read) => read.number(LOCAL_LOADS)),
-    local_stores: sheet.field(`${path}.local_stores`, (read) => read.number(LOCAL_STORES)),
+    per_thread: of("detail.registers.per_thread", (read) => read.role("registers")),
+    per_thread_allocated: of("detail.registers.per_thread_allocated", (read) => read.role("registers_allocated")),
+    spill_instructions: of("detail.registers.spill_instructions", (read) => read.number(SPILLS)),
+    local_loads: of("detail.registers.local_loads", (read) => read.number(LOCAL_LOADS)),
+    local_stores: of("detail.registers.local_stores", (read) => read.number(LOCAL_STORES)),
   };
 }

@@ -51,24 +51,41 @@ export function metricTest(declarations: readonly Declaration[]): (name: string)
   return (name) => names.has(name) || families.some((family) => inFamily(family, name));
 }
 
-/**
- * What the declarations name and a launch has no number for: a role by its first metric, a family as `prefix*suffix`.
- * Sorted, without repeats.
- */
-export function missingMetrics(
-  declarations: readonly Declaration[],
-  has: (name: string) => boolean,
-  hasFamily: (family: Family) => boolean,
-): string[] {
-  const missing = new Set<string>();
+/** What is missing of a need, by the name that the list of missing metrics shows. */
+interface Item {
+  readonly label: string;
+  readonly names: readonly string[];
+  readonly family: Family | null;
+}
+
+/** One item a need, sorted by its label: a role by its first metric, a family as `prefix*suffix`. */
+function itemsOf(declarations: readonly Declaration[]): readonly Item[] {
+  const items = new Map<string, Item>();
   for (const need of declarations.flatMap((declaration) => declaration.needs)) {
-    if ("role" in need) {
-      if (!ROLES[need.role].some(has)) missing.add(ROLES[need.role][0]);
-    } else if ("metric" in need) {
-      if (!has(need.metric)) missing.add(need.metric);
-    } else if (!hasFamily(need.family)) {
-      missing.add(`${need.family.prefix}*${need.family.suffix}`);
+    if ("family" in need) {
+      const label = `${need.family.prefix}*${need.family.suffix}`;
+      if (!items.has(label)) items.set(label, { label, names: [], family: need.family });
+    } else {
+      const names = "role" in need ? ROLES[need.role] : [need.metric];
+      const known = items.get(names[0] ?? "");
+      if (known === undefined || known.names.length < names.length) {
+        items.set(names[0] ?? "", { label: names[0] ?? "", names, family: null });
+      }
     }
   }
-  return [...missing].sort();
+  return [...items.values()].sort((a, b) => (a.label < b.label ? -1 : 1));
+}
+
+/** A function that lists what the declarations name and a launch has no number for. Sorted, without repeats. */
+export function missingLister(
+  declarations: readonly Declaration[],
+): (has: (name: string) => boolean, present: ReadonlySet<Family>) => string[] {
+  const items = itemsOf(declarations);
+  return (has, present) => {
+    const missing: string[] = [];
+    for (const { label, names, family } of items) {
+      if (family === null ? !names.some(has) : !present.has(family)) missing.push(label);
+    }
+    return missing;
+  };
 }

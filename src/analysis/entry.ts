@@ -1,7 +1,7 @@
 import type { Finding } from "../model/finding.ts";
 import type { KernelEntry, Shape, Timing } from "../model/result.ts";
-import type { Item } from "./kernels.ts";
-import { targetOf } from "./kernels.ts";
+import { detailOf } from "./detail.ts";
+import { type Item, targetOf } from "./kernels.ts";
 import type { NameKey } from "./names.ts";
 import type { LaunchAnalysis } from "./verdict.ts";
 
@@ -20,11 +20,6 @@ export interface EntryContext {
   readonly shareReason: string;
 }
 
-function timingReasons(timing: Timing, reason: string): Record<string, string> {
-  const fields = Object.entries(timing).filter(([, value]) => value === null);
-  return Object.fromEntries(fields.map(([name]) => [`detail.timing.${name}`, reason]));
-}
-
 /** The fields of a kernel: those of the verdict that stands for it, its times, and why the rest is null. */
 export function entryOf({
   item,
@@ -36,9 +31,20 @@ export function entryOf({
   shareReason,
 }: EntryContext): KernelEntry {
   const { names } = item.launch;
-  const { verdict } = analysis;
-  const untimed = verdict.null_reasons.wall_clock_us ?? "no launch has a duration";
-  const timed = verdict.sources.wall_clock_us;
+  const verdict = detailOf(analysis, item.input.id);
+  const { sources, null_reasons: reasons } = verdict;
+  const untimed = reasons.wall_clock_us ?? "no launch has a duration";
+  const timed = sources.wall_clock_us;
+  if (timed !== undefined) {
+    sources["detail.timing"] = timed;
+    if (shareOfReport !== null) sources["detail.share_of_report"] = timed;
+  }
+  if (shareOfReport === null) reasons["detail.share_of_report"] = shareReason;
+  for (const [name, value] of Object.entries(timing)) {
+    if (value === null) reasons[`detail.timing.${name}`] = timing.n === 0 ? untimed : "all durations are 0";
+  }
+  for (const path of ["fraction_of_pipeline", "detail.share_of_wall"]) reasons[path] = NO_TIMELINE;
+  for (const path of ["pipeline_stage", "detail.stage"]) reasons[path] = NO_STAGES;
   return {
     target: targetOf(item.launch),
     roofline: analysis.roofline,
@@ -66,20 +72,6 @@ export function entryOf({
       share_of_report: shareOfReport,
       share_of_wall: null,
       shapes,
-      sources: {
-        ...verdict.sources,
-        ...(timed === undefined ? {} : { "detail.timing": timed }),
-        ...(timed === undefined || shareOfReport === null ? {} : { "detail.share_of_report": timed }),
-      },
-      null_reasons: {
-        ...verdict.null_reasons,
-        ...timingReasons(timing, timing.n === 0 ? untimed : "all durations are 0"),
-        ...(shareOfReport === null ? { "detail.share_of_report": shareReason } : {}),
-        fraction_of_pipeline: NO_TIMELINE,
-        "detail.share_of_wall": NO_TIMELINE,
-        pipeline_stage: NO_STAGES,
-        "detail.stage": NO_STAGES,
-      },
     },
     findings: [...analysis.findings],
   };

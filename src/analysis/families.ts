@@ -1,4 +1,4 @@
-import { parseTensorColumn, type TensorColumn } from "../hardware/tensor-counters.ts";
+import { parseTensorColumn, TENSOR_PREFIX, TENSOR_SUFFIXES, type TensorColumn } from "../hardware/tensor-counters.ts";
 import type { MetricSet } from "../model/metrics.ts";
 import { type Family, inFamily } from "./declaration.ts";
 
@@ -11,10 +11,6 @@ export const STALL_FAMILIES = {
   samples: { prefix: "smsp__pcsamp_warps_issue_stalled_", suffix: "" },
 } as const;
 export type StallFamily = keyof typeof STALL_FAMILIES;
-
-export const TENSOR_PREFIX = "sm__ops_path_tensor_";
-/** Any of these tells that a column exists; its other figures are then read by name. */
-export const TENSOR_SUFFIXES = [".sum.per_second", ".sum", ".sum.per_cycle_elapsed", ".sum.peak_sustained"] as const;
 
 export const ELAPSED_SUFFIX = ".avg.pct_of_peak_sustained_elapsed";
 
@@ -50,7 +46,7 @@ function classify(name: string): Kind | null {
     }
   }
   if (name.startsWith(TENSOR_PREFIX)) {
-    const suffix = TENSOR_SUFFIXES.find((ending) => name.endsWith(ending));
+    const suffix = Object.values(TENSOR_SUFFIXES).find((ending) => name.endsWith(ending));
     const column = suffix === undefined ? null : parseTensorColumn(name.slice(0, -suffix.length));
     return column === null ? null : { tensor: column };
   }
@@ -90,8 +86,9 @@ export class FamilyIndex {
       const { kind } = known;
       if (kind === null) continue;
       if ("stall" in kind) stalls[kind.stall].push({ reason: kind.reason, name });
-      else if ("tensor" in kind) tensor.set(kind.tensor.base, kind.tensor);
-      else computeParts.push(name);
+      else if ("tensor" in kind) {
+        if (!tensor.has(kind.tensor.base)) tensor.set(kind.tensor.base, kind.tensor);
+      } else computeParts.push(name);
     }
     return { stalls, tensor: [...tensor.values()], computeParts, present };
   }

@@ -72,7 +72,7 @@ function stallSum({ stallSumOverLatency: value }: FindingInput, make: Make): Fin
 
 function dramBytes({ facts: { sheet }, traffic, durationNs }: FindingInput, make: Make): Finding[] {
   const rate = sheet.number(ROLES.dram_bytes_per_s[0]);
-  const { bytesRead, bytesWritten } = traffic;
+  const [bytesRead, bytesWritten] = [traffic.bytesRead.value, traffic.bytesWritten.value];
   if (rate === null || rate <= 0 || bytesRead === null || bytesWritten === null || !durationNs) return [];
   const value = (bytesRead + bytesWritten) / (durationNs * 1e-9) / rate;
   if (Math.abs(value - 1) <= DRAM_DISAGREE) return [];
@@ -98,8 +98,8 @@ function parkedWarps({ facts: { sheet }, flops, stallShares }: FindingInput, mak
 }
 
 function moves({ flops }: FindingInput, make: Make): Finding[] {
-  const rate = flops.achieved.get("fp16_vector");
-  if (flops.probablyMoves !== true || rate === undefined) return [];
+  const rate = flops.achieved.get("fp16_vector")?.value ?? null;
+  if (flops.probablyMoves.value !== true || rate === null) return [];
   const message =
     "HFMA2 without any other FP16 arithmetic and below 2 % of its peak: the compiler writes constants and moves this way, so it does not count as work";
   return [make("hfma_moves", "info", message, { metric: "fp16_vector", value: rate / TERA, unit: "TFLOP/s" })];

@@ -1,42 +1,72 @@
 import { byNumberDescending, byText, inOrder } from "../base/order.ts";
 import { CATALOGUE_PRECISIONS } from "../hardware/catalogue.ts";
 import { counterPeak, type Peak, publishedPeak } from "../hardware/peaks.ts";
-import { isDense, pathOf, precisionOf, type TensorColumn } from "../hardware/tensor-counters.ts";
+import {
+  isDense,
+  pathOf,
+  precisionOf,
+  TENSOR_PREFIX,
+  TENSOR_SUFFIXES,
+  type TensorColumn,
+} from "../hardware/tensor-counters.ts";
+import type { LaunchVerdict } from "../model/result.ts";
 import { type Declaration, needs } from "./declaration.ts";
 import type { LaunchFacts } from "./facts.ts";
-import { TENSOR_PREFIX, TENSOR_SUFFIXES } from "./families.ts";
-import type { Reading, Sheet } from "./sheet.ts";
+import type { Known, Reading } from "./sheet.ts";
 
-/**
- * Operations of the CUDA cores by precision: instructions that count, each with its operations per thread, and the one
- * whose peak is the roof. Packed half2 counts 2 a lane. Same factors as the roofline sections of Nsight Compute 2025.3
- * (`derived__..._x2`, `_x4`).
- */
-const CORE_PRECISIONS = [
-  { precision: "fp32", ops: { fadd: 1, fmul: 1, ffma: 2 }, peak: "ffma" },
-  { precision: "fp64", ops: { dadd: 1, dmul: 1, dfma: 2 }, peak: "dfma" },
-  { precision: "fp16_vector", ops: { hadd: 2, hmul: 2, hfma: 4 }, peak: "hfma" },
-] as const;
+/** An instruction of the CUDA cores, the operations it counts for a thread, and the metrics that count it. */
+interface CoreOp {
+  readonly op: string;
+  readonly factor: number;
+  readonly perCycle: string;
+  readonly counts: readonly string[];
+}
 
-const perCycle = (op: string): string => `smsp__sass_thread_inst_executed_op_${op}_pred_on.sum.per_cycle_elapsed`;
-const counts = (op: string): string[] => [
-  `smsp__sass_thread_inst_executed_op_${op}_pred_on.sum`,
-  `sm__sass_thread_inst_executed_op_${op}_pred_on.sum`,
-];
+const coreOp = (op: string, factor: number): CoreOp => ({
+  op,
+  factor,
+  perCycle: `smsp__sass_thread_inst_executed_op_${op}_pred_on.sum.per_cycle_elapsed`,
+  counts: [
+    `smsp__sass_thread_inst_executed_op_${op}_pred_on.sum`,
+    `sm__sass_thread_inst_executed_op_${op}_pred_on.sum`,
+  ],
+});
 const corePeak = (op: string): string => `sm__sass_thread_inst_executed_op_${op}_pred_on.sum.peak_sustained`;
 
-const CORE_OPS = CORE_PRECISIONS.flatMap(({ ops }) => Object.keys(ops));
+const FP16_VECTOR = "fp16_vector";
+const HALF_ADD_MUL = [coreOp("hadd", 2), coreOp("hmul", 2)];
+
+/**
+ * Operations of the CUDA cores by precision; the last instruction's peak is the roof. Packed half2 counts 2 a lane. Same
+ * factors as the roofline sections of Nsight Compute 2025.3 (`derived__..._x2`, `_x4`).
+ */
+const CORE_PRECISIONS = [
+  {
+    precision: "fp32",
+    ops: [coreOp("fadd", 1), coreOp("fmul", 1), coreOp("ffma", 2)],
+    peak: corePeak("ffma"),
+    factor: 2,
+  },
+  {
+    precision: "fp64",
+    ops: [coreOp("dadd", 1), coreOp("dmul", 1), coreOp("dfma", 2)],
+    peak: corePeak("dfma"),
+    factor: 2,
+  },
+  { precision: FP16_VECTOR, ops: [...HALF_ADD_MUL, coreOp("hfma", 4)], peak: corePeak("hfma"), factor: 4 },
+] as const;
+const CORE_OPS = CORE_PRECISIONS.flatMap(({ ops }) => ops);
 
 export const FLOPS: Declaration = {
   name: "flops",
   needs: [
     ...needs.optional("sm_clock_hz", "duration_ns"),
-    ...CORE_OPS.map((op) => ({ metric: perCycle(op), required: false })),
-    ...CORE_PRECISIONS.map(({ peak }) => ({ metric: corePeak(peak), required: false })),
-    ...TENSOR_SUFFIXES.map((suffix) => needs.optionalFamily(TENSOR_PREFIX, suffix)),
+    ...needs.optionalMetrics(CORE_OPS.map(({ perCycle }) => perCycle)),
+    ...needs.optionalMetrics(CORE_PRECISIONS.map(({ peak }) => peak)),
+    ...Object.values(TENSOR_SUFFIXES).map((suffix) => needs.optionalFamily(TENSOR_PREFIX, suffix)),
   ],
   // Lists written by hand ask for counts; the rates above hold the same work.
-  substitutes: needs.optionalMetrics(CORE_OPS.flatMap(counts)),
+  substitutes: needs.optionalMetrics(CORE_OPS.flatMap(({ counts }) => counts)),
 };
 
 /** Constants and moves are compiled to HFMA2: a rate of HFMA alone below this part of the FP16 peak is no arithmetic. */
@@ -44,9 +74,9 @@ const MOVES_SHARE = 0.02;
 /** By how much a total may exceed the sum of its columns before the columns count as incomplete. */
 const INCOMPLETE = 1.01;
 
-export const PEAK_SUFFIX = ".sum.peak_sustained";
 export const TERA = 1e12;
 
+/** A column of tensor operations with what the launch did in it. */
 export interface TensorPath {
   readonly column: TensorColumn;
   readonly precision: string;
@@ -59,53 +89,56 @@ export interface TensorPath {
 
 export interface Flops {
   /** Operations per second by precision, all that were counted, zero included. */
-  readonly achieved: ReadonlyMap<string, number>;
-  readonly peaks: ReadonlyMap<string, Peak>;
-  readonly dominant: string | null;
-  readonly probablyMoves: boolean | null;
+  readonly achieved: ReadonlyMap<string, Known<number>>;
+  readonly peaks: ReadonlyMap<string, Known<Peak>>;
+  readonly dominant: Known<string>;
+  /** Operations per second of the dominant precision, and its peak. */
+  readonly work: Known<number>;
+  readonly workPeak: Known<Peak>;
+  readonly probablyMoves: Known<boolean>;
   /** Tensor columns with work, most work first. */
   readonly paths: readonly TensorPath[];
-  /** All columns that can tell a faster path: those that name their instruction, with peaks. */
+  /** Columns that name their instruction: they can tell a faster path. */
   readonly columns: readonly TensorPath[];
 }
 
-/** Field paths of the rates by precision; other fields refer to them for their sources. */
-export const achievedPath = (precision: string): string => `detail.tflops_by_precision.${precision}`;
-export const peakPath = (precision: string): string => `detail.peak_tflops_by_precision.${precision}`;
-
-function coreOps(read: Reading, ops: Readonly<Record<string, number>>, clock: number | null, ns: number | null) {
+/** Sum of operations per second; null where one of the instructions was not counted. */
+function coreOps(
+  read: Reading,
+  ops: readonly CoreOp[],
+  clockHz: Known<number>,
+  durationNs: Known<number>,
+): number | null {
   let sum = 0;
-  let all = true;
-  for (const [op, factor] of Object.entries(ops)) {
-    const rate = clock === null ? null : read.number(perCycle(op));
-    if (rate !== null && clock !== null) {
-      sum += factor * rate * clock;
+  for (const { factor, perCycle, counts } of ops) {
+    const rate = clockHz.value === null ? null : read.number(perCycle);
+    if (rate !== null) {
+      sum += factor * rate * (read.of(clockHz) ?? 0);
       continue;
     }
-    const count = ns === null || ns <= 0 ? undefined : counts(op).find((name) => read.number(name) !== null);
-    if (count === undefined || ns === null) all = false;
-    else sum += (factor * (read.number(count) ?? 0)) / (ns * 1e-9);
+    const ns = durationNs.value;
+    const count = ns === null || ns <= 0 ? null : (read.number(counts[0] ?? "") ?? read.number(counts[1] ?? ""));
+    if (count === null || ns === null)
+      return read.because(`${ops.map(({ op }) => op).join(", ")} were not all counted`);
+    read.of(durationNs);
+    sum += (factor * count) / (ns * 1e-9);
   }
-  return all ? sum : read.because(`${Object.keys(ops).join(", ")} were not all counted`);
+  return sum;
 }
 
 /** Operations per second of a column, and the metric that says so. */
 function columnOps(
-  sheet: Sheet,
-  base: string,
-  clock: number | null,
+  { sheet }: LaunchFacts,
+  { metrics }: TensorColumn,
+  clockHz: number | null,
   ns: number | null,
 ): { metric: string; opsPerS: number } | null {
-  const forms: [suffix: string, factor: number | null][] = [
-    [".sum.per_second", 1],
-    [".sum.per_cycle_elapsed", clock],
-    [".sum", ns === null || ns <= 0 ? null : 1e9 / ns],
-  ];
-  for (const [suffix, factor] of forms) {
-    const value = factor === null ? null : sheet.number(base + suffix);
-    if (value !== null && factor !== null) return { metric: base + suffix, opsPerS: factor * value };
-  }
-  return null;
+  const perSecond = sheet.number(metrics.perSecond);
+  if (perSecond !== null) return { metric: metrics.perSecond, opsPerS: perSecond };
+  const perCycle = clockHz === null ? null : sheet.number(metrics.perCycle);
+  if (perCycle !== null && clockHz !== null) return { metric: metrics.perCycle, opsPerS: perCycle * clockHz };
+  const count = ns === null || ns <= 0 ? null : sheet.number(metrics.count);
+  return count === null || ns === null ? null : { metric: metrics.count, opsPerS: count / (ns * 1e-9) };
 }
 
 interface CountedWork {
@@ -114,13 +147,18 @@ interface CountedWork {
   readonly total: number;
 }
 
+function counted(work: readonly TensorPath[]): CountedWork {
+  let total = 0;
+  const metrics: string[] = [];
+  for (const { metric, opsPerS } of work) {
+    total += opsPerS;
+    if (metric !== null && opsPerS !== 0) metrics.push(metric);
+  }
+  return { work, metrics, total };
+}
+
 /** The columns that hold all work of a precision exactly once: instruction columns before totals, never both. */
 function countedOnce(paths: readonly TensorPath[]): CountedWork {
-  const counted = (list: readonly TensorPath[]): CountedWork => ({
-    work: list,
-    metrics: list.flatMap(({ metric, opsPerS }) => (metric === null || opsPerS === 0 ? [] : [metric])),
-    total: list.reduce((ops, { opsPerS }) => ops + opsPerS, 0),
-  });
   const plain = paths.filter(({ column }) => column.op === null);
   const bySparsity = plain.filter(({ column }) => column.sparsity !== null);
   const whole = counted(bySparsity.length > 0 ? bySparsity : plain);
@@ -129,148 +167,174 @@ function countedOnce(paths: readonly TensorPath[]): CountedWork {
   return byOp.work.length === 0 || whole.total > INCOMPLETE * byOp.total ? whole : byOp;
 }
 
+/** True where two columns may stand for the same arithmetic: one of them does not name its accumulation, or both the same. */
+export const sameAccumulation = (a: string | null, b: string | null): boolean => a === null || b === null || a === b;
+
 /**
  * The dense peak of a precision: the fastest dense column with the accumulation that the kernel used, FP32 where it
  * did no work. (GeForce GPUs accumulate FP16 twice as fast; that is another computation.)
  */
-function densePeak(paths: readonly TensorPath[], cc: string | null): TensorPath | null {
-  const main = paths.filter(({ opsPerS }) => opsPerS > 0).toSorted(byNumberDescending(({ opsPerS }) => opsPerS))[0];
-  const destination = main === undefined ? "fp32" : main.column.destination;
-  const candidates = paths.filter(({ column, peak }) => peak !== null && isDense(column, cc));
-  const same = candidates.filter(
-    ({ column }) => destination === null || column.destination === null || column.destination === destination,
-  );
-  return (same.length > 0 ? same : candidates).reduce<TensorPath | null>(
-    (best, path) => ((path.peak?.value ?? 0) > (best?.peak?.value ?? 0) ? path : best),
-    null,
-  );
+function densePeak(paths: readonly TensorPath[], computeCapability: string | null): TensorPath | null {
+  let main: TensorPath | null = null;
+  for (const path of paths) if (path.opsPerS > (main?.opsPerS ?? 0)) main = path;
+  const destination = main === null ? "fp32" : main.column.destination;
+  const dense = paths.filter(({ column, peak }) => peak !== null && isDense(column, computeCapability));
+  const same = dense.filter(({ column }) => sameAccumulation(column.destination, destination));
+  let best: TensorPath | null = null;
+  for (const path of same.length > 0 ? same : dense) {
+    if ((path.peak?.value ?? 0) > (best?.peak?.value ?? 0)) best = path;
+  }
+  return best;
 }
 
-/**
- * Achieved operations per second and dense peaks by precision, from the counters of the launch; published peaks where
- * the launch has none. Operations are counted 2 per multiply-add; integers are operations too (TOP/s).
- */
-export function flopsOf(facts: LaunchFacts, clockHz: number | null, durationNs: number | null): Flops {
-  const { sheet, families, device, launch } = facts;
-  const achieved = new Map<string, number>();
-  const peaks = new Map<string, Peak>();
-
-  const setPeak = (precision: string, compute: (read: Reading) => Peak | null): void => {
-    const peak = sheet.field(peakPath(precision), compute);
-    if (peak !== null) peaks.set(precision, peak);
-  };
-  const clock = (read: Reading): number | null => read.of("detail.sm_clock_hz", clockHz);
-
-  for (const { precision, ops, peak } of CORE_PRECISIONS) {
-    const rate = sheet.field(achievedPath(precision), (read) => coreOps(read, ops, clock(read), durationNs));
-    if (rate !== null) achieved.set(precision, rate);
-    setPeak(precision, (read) => {
-      const perCycleOps = read.number(corePeak(peak));
-      return (
-        counterPeak(perCycleOps, clock(read), ops[peak as keyof typeof ops]) ?? publishedPeak(device.gpu, precision)
-      );
-    });
-  }
-
+function tensorPathsByPrecision(
+  facts: LaunchFacts,
+  clockHz: number | null,
+  ns: number | null,
+): Map<string, TensorPath[]> {
   const byPrecision = new Map<string, TensorPath[]>();
-  for (const column of families.tensor) {
-    const precision = precisionOf(column, launch.names.display);
-    const ops = columnOps(sheet, column.base, clockHz, durationNs);
-    const peak = counterPeak(sheet.number(column.base + PEAK_SUFFIX), clockHz);
+  for (const column of facts.families.tensor) {
+    const ops = columnOps(facts, column, clockHz, ns);
+    const peak = counterPeak(facts.sheet.number(column.metrics.peakPerCycle), clockHz);
     if (ops === null && peak === null) continue;
-    const list = byPrecision.get(precision) ?? [];
-    byPrecision.set(precision, list);
-    list.push({
+    const precision = precisionOf(column, facts.launch.names.display);
+    const path = {
       column,
       precision,
       path: pathOf(column),
       metric: ops?.metric ?? null,
       opsPerS: ops?.opsPerS ?? 0,
       peak,
-    });
+    };
+    const list = byPrecision.get(precision);
+    if (list === undefined) byPrecision.set(precision, [path]);
+    else list.push(path);
   }
-
-  const worked: TensorPath[] = [];
-  for (const [precision, all] of byPrecision) {
-    const counted = all.filter(({ metric }) => metric !== null);
-    if (counted.length > 0) {
-      const { work, metrics, total } = countedOnce(counted);
-      worked.push(...work.filter(({ opsPerS }) => opsPerS > 0));
-      achieved.set(precision, total);
-      if (total > 0) {
-        sheet.field(achievedPath(precision), (read) => {
-          for (const name of metrics) read.number(name);
-          return total;
-        });
-      }
-    }
-    setPeak(precision, (read) => {
-      const best = densePeak(all, device.computeCapability);
-      if (best === null) return publishedPeak(device.gpu, precision);
-      read.number(best.column.base + PEAK_SUFFIX);
-      clock(read);
-      return best.peak;
-    });
-  }
-  for (const precision of CATALOGUE_PRECISIONS) {
-    if (!peaks.has(precision)) setPeak(precision, () => publishedPeak(device.gpu, precision));
-  }
-
-  const probablyMoves = sheet.field("detail.fp16_vector_is_probably_moves", (read) => {
-    const vector = read.of(achievedPath("fp16_vector"), achieved.get("fp16_vector") ?? null);
-    if (vector === null) return null;
-    const others = coreOps(read, { hadd: 2, hmul: 2 }, clockHz, durationNs);
-    if (vector === 0 || others !== 0) return false;
-    const peak = read.of(peakPath("fp16_vector"), peaks.get("fp16_vector")?.value ?? null);
-    return peak === null ? null : vector < MOVES_SHARE * peak;
-  });
-
-  const ranked = [...achieved]
-    .filter(([precision, rate]) => rate > 0 && !(precision === "fp16_vector" && probablyMoves === true))
-    .sort(
-      inOrder(
-        byNumberDescending(([, rate]) => rate),
-        byText(([precision]) => precision),
-      ),
-    );
-  const dominant = sheet.field("detail.dominant_precision", (read) => {
-    const [best] = ranked;
-    if (best !== undefined) return read.of(achievedPath(best[0]), best[1]) === null ? null : best[0];
-    return read.because(withoutWork(achieved));
-  });
-
-  const order = inOrder<TensorPath>(
-    byNumberDescending(({ opsPerS }) => opsPerS),
-    byText(({ column }) => column.base),
-  );
-  return {
-    achieved,
-    peaks,
-    dominant,
-    probablyMoves,
-    paths: worked.sort(order),
-    columns: [...byPrecision.values()].flat().filter(({ column }) => column.op !== null),
-  };
+  return byPrecision;
 }
 
-function withoutWork(achieved: ReadonlyMap<string, number>): string {
+const NOT_COUNTED = { value: null, metrics: [], reason: "no operations were counted" } as const;
+
+function withoutWork(achieved: ReadonlyMap<string, Known<number>>): string {
   const uncounted = CORE_PRECISIONS.map(({ precision }) => precision).filter((precision) => !achieved.has(precision));
   if (uncounted.length > 0) return `operations were not counted for ${uncounted.join(", ")}`;
   return "no arithmetic was counted beside moves";
 }
 
-/** Rates by precision in 1e12 operations per second, those above 0, most first; null where nothing was counted. */
-export function tflopsByPrecision({ achieved }: Flops): Record<string, number> | null {
-  if (achieved.size === 0) return null;
-  return Object.fromEntries(
-    [...achieved]
-      .filter(([, rate]) => rate > 0)
-      .sort(
-        inOrder(
-          byNumberDescending(([, rate]) => rate),
-          byText(([precision]) => precision),
-        ),
-      )
-      .map(([precision, rate]) => [precision, rate / TERA]),
-  );
+const rateOf = ([, rate]: [string, Known<number>]): number => rate.value ?? 0;
+const mostFirst = inOrder<[string, Known<number>]>(
+  byNumberDescending(rateOf),
+  byText(([precision]) => precision),
+);
+const mostWorkFirst = inOrder<TensorPath>(
+  byNumberDescending(({ opsPerS }) => opsPerS),
+  byText(({ column }) => column.base),
+);
+
+/**
+ * Achieved operations per second and dense peaks by precision, from the counters of the launch; published peaks where
+ * the launch has none. Operations are counted 2 per multiply-add; integers are operations too (TOP/s).
+ */
+export function flopsOf(facts: LaunchFacts, clockHz: Known<number>, durationNs: Known<number>): Flops {
+  const { sheet, device } = facts;
+  const achieved = new Map<string, Known<number>>();
+  const peaks = new Map<string, Known<Peak>>();
+  const setPeak = (precision: string, compute: (read: Reading) => Peak | null): void => {
+    const peak = sheet.derive((read) => compute(read) ?? publishedPeak(device.gpu, precision));
+    if (peak.value !== null) peaks.set(precision, peak);
+  };
+
+  for (const { precision, ops, peak, factor } of CORE_PRECISIONS) {
+    const rate = sheet.derive((read) => coreOps(read, ops, clockHz, durationNs));
+    if (rate.value !== null) achieved.set(precision, rate);
+    setPeak(precision, (read) => counterPeak(read.number(peak), read.of(clockHz), factor));
+  }
+
+  const worked: TensorPath[] = [];
+  const byPrecision = tensorPathsByPrecision(facts, clockHz.value, durationNs.value);
+  for (const [precision, paths] of byPrecision) {
+    const { work, metrics, total } = countedOnce(paths.filter(({ metric }) => metric !== null));
+    if (work.length > 0) achieved.set(precision, { value: total, metrics, reason: null });
+    for (const path of work) if (path.opsPerS > 0) worked.push(path);
+    setPeak(precision, (read) => {
+      const best = densePeak(paths, device.computeCapability);
+      return best === null ? null : counterPeak(read.number(best.column.metrics.peakPerCycle), read.of(clockHz));
+    });
+  }
+  for (const precision of CATALOGUE_PRECISIONS) if (!peaks.has(precision)) setPeak(precision, () => null);
+
+  const probablyMoves = sheet.field("detail.fp16_vector_is_probably_moves", (read) => {
+    const vector = read.of(achieved.get(FP16_VECTOR) ?? NOT_COUNTED);
+    if (vector === null) return null;
+    if (vector === 0 || coreOps(read, HALF_ADD_MUL, clockHz, durationNs) !== 0) return false;
+    const peak = read.of(peaks.get(FP16_VECTOR) ?? { ...NOT_COUNTED, reason: "the FP16 peak is not known" });
+    return peak === null ? null : vector < MOVES_SHARE * peak.value;
+  });
+
+  const best = [...achieved]
+    .filter((entry) => rateOf(entry) > 0 && !(entry[0] === FP16_VECTOR && probablyMoves.value === true))
+    .sort(mostFirst)[0];
+  const dominant = sheet.field("detail.dominant_precision", (read) => {
+    if (best === undefined) return read.because(withoutWork(achieved));
+    read.of(best[1]);
+    return best[0];
+  });
+  const none = { value: null, metrics: [], reason: dominant.reason };
+  return {
+    achieved,
+    peaks,
+    dominant,
+    work: best?.[1] ?? none,
+    workPeak:
+      best === undefined ? none : (peaks.get(best[0]) ?? { ...none, reason: `the peak of ${best[0]} is not known` }),
+    probablyMoves,
+    paths: worked.sort(mostWorkFirst),
+    columns: [...byPrecision.values()].flat().filter(({ column }) => column.op !== null),
+  };
 }
+
+/** Rates by precision in 1e12 operations per second, those above 0, most first; null where nothing was counted. */
+export function tflopsByPrecision({ sheet }: LaunchFacts, { achieved }: Flops): Record<string, number> | null {
+  return sheet.field("detail.tflops_by_precision", (read) => {
+    if (achieved.size === 0) return read.because("no operations were counted");
+    const rates: Record<string, number> = {};
+    for (const entry of [...achieved].filter((one) => rateOf(one) > 0).sort(mostFirst)) {
+      const [precision, rate] = entry;
+      sheet.show(`detail.tflops_by_precision.${precision}`, rate);
+      read.of(rate);
+      rates[precision] = rateOf(entry) / TERA;
+    }
+    return rates;
+  }).value;
+}
+
+/** Dense peaks by precision with their sources; null where neither counters nor the catalogue give one. */
+export function peakTflopsByPrecision(
+  { sheet }: LaunchFacts,
+  { peaks }: Flops,
+): LaunchVerdict["peak_tflops_by_precision"] {
+  return sheet.field("detail.peak_tflops_by_precision", (read) => {
+    if (peaks.size === 0) return read.because("neither counters nor the catalogue give a peak");
+    const table: NonNullable<LaunchVerdict["peak_tflops_by_precision"]> = {};
+    for (const precision of [...peaks.keys()].sort()) {
+      const peak = peaks.get(precision);
+      const figure = peak === undefined ? null : read.of(peak);
+      if (figure === null) continue;
+      const { value, source, estimated, citation } = figure;
+      table[precision] = { tflops: value / TERA, source, estimated, citation };
+    }
+    return table;
+  }).value;
+}
+
+/** The tensor columns with work, as the result shows them. */
+export const tensorPaths = ({ paths }: Flops): LaunchVerdict["tensor_paths"] =>
+  paths.map(({ column, precision, opsPerS, peak }) => ({
+    metric: column.base,
+    op: column.op,
+    precision,
+    sparsity: column.sparsity,
+    ops_per_s: opsPerS,
+    peak_ops_per_s: peak?.value ?? null,
+    utilization: peak === null ? null : opsPerS / peak.value,
+  }));

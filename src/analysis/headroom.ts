@@ -12,8 +12,8 @@ export interface BestPath {
   readonly precision: string;
   /** Operations/s at the clock of the launch. */
   readonly peak: number;
-  /** Tensor column whose peak it is; null: the peak of the precision. */
-  readonly column: string | null;
+  /** Metrics that the peak came from. */
+  readonly metrics: readonly string[];
   readonly requiresPrecisionChange: boolean;
 }
 

@@ -17,14 +17,14 @@ export interface Imbalance {
  * about 2 us of start and end.
  */
 export function imbalanceOf({ sheet }: LaunchFacts): Imbalance {
-  let metric: string | null = null;
-  const imbalance = sheet.field("detail.imbalance", (read) => {
+  const found = sheet.derive((read) => {
     const active = read.role("cycles_active");
     const elapsed = read.named("cycles_elapsed_max");
     if (active === null || elapsed === null) return null;
     if (elapsed.value <= 0) return read.because("no cycles elapsed");
-    metric = elapsed.name;
-    return 1 - active / elapsed.value;
+    return { imbalance: 1 - active / elapsed.value, metric: elapsed.name };
   });
-  return { imbalance, metric };
+  sheet.show("detail.imbalance", found);
+  if (found.value === null) sheet.show("detail.imbalance_metric", found);
+  return found.value ?? { imbalance: null, metric: null };
 }

@@ -217,6 +217,6 @@ function launchResult(item: Item, judge: Judge, totals: Totals, provenance: Kern
     partial: input.report.partial,
     others: [],
     findings: [...failedLaunches([item]), ...entry.findings],
-    provenance: { ...provenance, peaks: provenanceOf([], [analysis.verdict]).peaks },
+    provenance: { ...provenance, peaks: provenanceOf([], [analysis.judgement]).peaks },
   };
 }

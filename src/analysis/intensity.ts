@@ -1,5 +1,5 @@
 import type { LaunchFacts } from "./facts.ts";
-import { achievedPath, type Flops, peakPath } from "./flops.ts";
+import type { Flops } from "./flops.ts";
 import type { Traffic } from "./memory.ts";
 
 export interface Intensity {
@@ -12,34 +12,25 @@ export interface Intensity {
 }
 
 /** Where a launch stands in the roofline plot of its dominant precision; null without floating-point work. */
-export function intensityOf({ sheet }: LaunchFacts, flops: Flops, { bytesPerS, peak }: Traffic): Intensity {
-  const { dominant } = flops;
-  const ops = dominant === null ? null : (flops.achieved.get(dominant) ?? null);
-  const opsPeak = dominant === null ? null : (flops.peaks.get(dominant)?.value ?? null);
-  const bytes = "detail.memory.dram_bytes_per_s";
-  const bytesPeak = "detail.memory.peak_dram_bytes_per_s";
-
+export function intensityOf(
+  { sheet }: LaunchFacts,
+  { work, workPeak }: Flops,
+  { bytesPerS, peak }: Traffic,
+): Intensity {
   const intensity = sheet.field("detail.arithmetic_intensity_flop_per_byte", (read) => {
-    if (read.of("detail.dominant_precision", dominant) === null || dominant === null) return null;
-    const work = read.of(achievedPath(dominant), ops);
-    const moved = read.of(bytes, bytesPerS);
-    if (work === null || moved === null) return null;
-    return moved > 0 ? work / moved : read.because("no bytes of device memory were moved");
+    const [ops, moved] = [read.of(work), read.of(bytesPerS)];
+    if (ops === null || moved === null) return null;
+    return moved > 0 ? ops / moved : read.because("no bytes of device memory were moved");
   });
   const ridge = sheet.field("detail.ridge_point_flop_per_byte", (read) => {
-    if (read.of("detail.dominant_precision", dominant) === null || dominant === null) return null;
-    const roof = read.of(peakPath(dominant), opsPeak);
-    const bandwidth = read.of(bytesPeak, peak)?.value ?? null;
-    return roof === null || bandwidth === null ? null : roof / bandwidth;
+    const [roof, bandwidth] = [read.of(workPeak), read.of(peak)];
+    return roof === null || bandwidth === null ? null : roof.value / bandwidth.value;
   });
   const overAttainable = sheet.field("detail.achieved_over_attainable", (read) => {
-    if (read.of("detail.dominant_precision", dominant) === null || dominant === null) return null;
-    const work = read.of(achievedPath(dominant), ops);
-    const roof = read.of(peakPath(dominant), opsPeak);
-    const bandwidth = read.of(bytesPeak, peak)?.value ?? null;
-    const moved = read.of(bytes, bytesPerS);
-    if (work === null || roof === null || bandwidth === null || moved === null) return null;
-    return work / (moved > 0 ? Math.min(roof, (work / moved) * bandwidth) : roof);
+    const [ops, roof] = [read.of(work), read.of(workPeak)];
+    const [moved, bandwidth] = [read.of(bytesPerS), read.of(peak)];
+    if (ops === null || roof === null || moved === null || bandwidth === null) return null;
+    return ops / (moved > 0 ? Math.min(roof.value, (ops / moved) * bandwidth.value) : roof.value);
   });
-  return { intensity, ridge, overAttainable };
+  return { intensity: intensity.value, ridge: ridge.value, overAttainable: overAttainable.value };
 }

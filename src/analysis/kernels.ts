@@ -107,7 +107,7 @@ export class Judge {
   of({ launch, input }: Item): LaunchAnalysis {
     let analysis = this.#known.get(launch);
     if (analysis === undefined) {
-      analysis = analyzeLaunch(launch, input.report, input.id, this.#index);
+      analysis = analyzeLaunch(launch, input.report, this.#index);
       this.#known.set(launch, analysis);
     }
     return analysis;
@@ -149,7 +149,7 @@ function groupsOf(items: readonly Item[]): Group[] {
 
 function clusterOf({ items, median, totalUs: total }: Group, kernel: Kernel, judge: Judge): Cluster {
   const analysis = judge.of(median);
-  const { verdict } = analysis;
+  const { judgement } = analysis;
   return {
     timing: timingOf(
       items.flatMap((item) => item.durationUs ?? []),
@@ -158,10 +158,10 @@ function clusterOf({ items, median, totalUs: total }: Group, kernel: Kernel, jud
     median_launch: median.launch.index,
     launches: items.map((item) => item.launch.index).sort((a, b) => a - b),
     roofline: analysis.roofline,
-    roofline_null_reason: verdict.roofline_null_reason,
-    limiter: verdict.limiter,
+    roofline_null_reason: judgement.roofline_null_reason,
+    limiter: judgement.limiter,
     memory_bw_utilization: analysis.memory_bw_utilization,
-    compute_utilization: verdict.compute_utilization,
+    compute_utilization: judgement.compute_utilization,
     sm_occupancy: analysis.sm_occupancy,
     tflops: analysis.tflops,
     share_of_kernel: total === null || !kernel.totalUs ? null : total / kernel.totalUs,

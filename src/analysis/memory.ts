@@ -2,12 +2,17 @@ import { counterPeak, type Peak, publishedBandwidth } from "../hardware/peaks.ts
 import type { LaunchVerdict } from "../model/result.ts";
 import { type Declaration, needs } from "./declaration.ts";
 import type { LaunchFacts } from "./facts.ts";
-import type { Reading } from "./sheet.ts";
+import type { Known, Reading } from "./sheet.ts";
 
-const L1_HIT = "l1tex__t_sector_hit_rate.pct";
-const L2_HIT = "lts__t_sector_hit_rate.pct";
-const sectors = (op: "ld" | "st"): string => `l1tex__t_sectors_pipe_lsu_mem_global_op_${op}.sum`;
-const requests = (op: "ld" | "st"): string => `l1tex__t_requests_pipe_lsu_mem_global_op_${op}.sum`;
+const HIT_RATES = { l1: "l1tex__t_sector_hit_rate.pct", l2: "lts__t_sector_hit_rate.pct" } as const;
+const SECTORS = {
+  load: "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+  store: "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+} as const;
+const REQUESTS = {
+  load: "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+  store: "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+} as const;
 const LDG_BYTES_PER_SECTOR = "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.ratio";
 const LDG = "sass__inst_executed_global_loads";
 const LDGSTS = "smsp__inst_executed_op_ldgsts.sum";
@@ -19,7 +24,7 @@ export const MEMORY: Declaration = {
     ...needs.optional("dram_bytes_per_cycle_peak", "dram_clock_hz"),
     ...needs.optional("l2_bytes_per_s", "l2_bytes_per_cycle_peak", "l2_clock_hz", "l2_pct"),
     ...needs.optional("l1_bytes_per_s", "l1_bytes_per_cycle_peak", "sm_clock_hz", "l1_pct", "tma_loads"),
-    ...needs.optionalMetrics([L1_HIT, L2_HIT, sectors("ld"), sectors("st"), requests("ld"), requests("st")]),
+    ...needs.optionalMetrics([...Object.values(HIT_RATES), ...Object.values(SECTORS), ...Object.values(REQUESTS)]),
     ...needs.optionalMetrics([LDG_BYTES_PER_SECTOR, LDG, LDGSTS]),
   ],
   // Read and written bytes in one, as lists written by hand ask for them.
@@ -27,78 +32,117 @@ export const MEMORY: Declaration = {
 };
 
 export interface Traffic {
-  readonly bytesPerS: number | null;
-  readonly peak: Peak | null;
-  readonly bytesRead: number | null;
-  readonly bytesWritten: number | null;
+  readonly bytesPerS: Known<number>;
+  readonly peak: Known<Peak>;
+  readonly bytesRead: Known<number>;
+  readonly bytesWritten: Known<number>;
 }
 
-const PATH = "detail.memory";
-
-const perSecond = (bytes: number | null, ns: number | null): number | null =>
-  bytes === null || ns === null || ns <= 0 ? null : bytes / (ns * 1e-9);
-
 /** Traffic of device memory, bytes and bytes/s, and its peak at the memory clock of the launch, else as published. */
-export function trafficOf({ sheet, device }: LaunchFacts, durationNs: number | null): Traffic {
-  const bytesRead = sheet.field(`${PATH}.dram_bytes_read`, (read) => read.role("dram_bytes_read"));
-  const bytesWritten = sheet.field(`${PATH}.dram_bytes_written`, (read) => read.role("dram_bytes_written"));
-  const bytesPerS = sheet.field(`${PATH}.dram_bytes_per_s`, (read) => {
+export function trafficOf({ sheet, device }: LaunchFacts, durationNs: Known<number>): Traffic {
+  const bytesRead = sheet.field("detail.memory.dram_bytes_read", (read) => read.role("dram_bytes_read"));
+  const bytesWritten = sheet.field("detail.memory.dram_bytes_written", (read) => read.role("dram_bytes_written"));
+  const bytesPerS = sheet.field("detail.memory.dram_bytes_per_s", (read) => {
     const rate = read.role("dram_bytes_per_s");
     if (rate !== null) return rate;
-    const [loaded, stored] = [read.role("dram_bytes_read"), read.role("dram_bytes_written")];
+    const [loaded, stored] = [read.of(bytesRead), read.of(bytesWritten)];
     const bytes = loaded === null || stored === null ? read.role("dram_bytes") : loaded + stored;
-    return perSecond(bytes, bytes === null ? null : read.of("wall_clock_us", durationNs));
+    const ns = bytes === null ? null : read.of(durationNs);
+    return bytes === null || ns === null || ns <= 0 ? null : bytes / (ns * 1e-9);
   });
-  const peak = sheet.field(`${PATH}.peak_dram_bytes_per_s`, (read) => {
+  const peak = sheet.field("detail.memory.peak_dram_bytes_per_s", (read) => {
     const counters = counterPeak(read.role("dram_bytes_per_cycle_peak"), read.role("dram_clock_hz"));
     return counters ?? publishedBandwidth(device.gpu);
   });
   return { bytesPerS, peak, bytesRead, bytesWritten };
 }
 
-function level(
-  { sheet }: LaunchFacts,
-  name: "l2" | "l1",
-  clock: (read: Reading) => number | null,
-  opsPerS: (read: Reading) => number | null,
-): LaunchVerdict["memory"]["levels"][number] {
-  const path = `${PATH}.levels.${name}`;
-  const bytesPerS = sheet.field(`${path}.bytes_per_s`, (read) => read.role(`${name}_bytes_per_s`));
-  const peak = sheet.field(`${path}.peak_bytes_per_s`, (read) => {
-    return counterPeak(read.role(`${name}_bytes_per_cycle_peak`), clock(read))?.value ?? null;
-  });
-  return {
-    level: name,
-    bytes_per_s: bytesPerS,
-    peak_bytes_per_s: peak,
-    utilization: sheet.field(`${path}.utilization`, (read) => asFraction(read.role(`${name}_pct`))),
-    hit_rate: sheet.field(`${path}.hit_rate`, (read) => asFraction(read.number(name === "l1" ? L1_HIT : L2_HIT))),
-    arithmetic_intensity_flop_per_byte: intensity(sheet, path, opsPerS, bytesPerS),
-  };
-}
+type Level = LaunchVerdict["memory"]["levels"][number];
+
+const PATHS = {
+  dram: {
+    bytes: "detail.memory.levels.dram.bytes_per_s",
+    peak: "detail.memory.levels.dram.peak_bytes_per_s",
+    utilization: "detail.memory.levels.dram.utilization",
+    hitRate: "detail.memory.levels.dram.hit_rate",
+    intensity: "detail.memory.levels.dram.arithmetic_intensity_flop_per_byte",
+  },
+  l2: {
+    bytes: "detail.memory.levels.l2.bytes_per_s",
+    peak: "detail.memory.levels.l2.peak_bytes_per_s",
+    utilization: "detail.memory.levels.l2.utilization",
+    hitRate: "detail.memory.levels.l2.hit_rate",
+    intensity: "detail.memory.levels.l2.arithmetic_intensity_flop_per_byte",
+  },
+  l1: {
+    bytes: "detail.memory.levels.l1.bytes_per_s",
+    peak: "detail.memory.levels.l1.peak_bytes_per_s",
+    utilization: "detail.memory.levels.l1.utilization",
+    hitRate: "detail.memory.levels.l1.hit_rate",
+    intensity: "detail.memory.levels.l1.arithmetic_intensity_flop_per_byte",
+  },
+} as const;
+
+const ROLES_OF = {
+  l2: { bytes: "l2_bytes_per_s", peak: "l2_bytes_per_cycle_peak", pct: "l2_pct" },
+  l1: { bytes: "l1_bytes_per_s", peak: "l1_bytes_per_cycle_peak", pct: "l1_pct" },
+} as const;
 
 const asFraction = (pct: number | null): number | null => (pct === null ? null : pct / 100);
 
-function intensity(
-  sheet: LaunchFacts["sheet"],
-  path: string,
-  opsPerS: (read: Reading) => number | null,
-  bytesPerS: number | null,
-): number | null {
-  return sheet.field(`${path}.arithmetic_intensity_flop_per_byte`, (read) => {
-    const ops = opsPerS(read);
-    const bytes = read.of(`${path}.bytes_per_s`, bytesPerS);
+function intensity({ sheet }: LaunchFacts, level: keyof typeof PATHS, work: Known<number>, moved: Known<number>) {
+  return sheet.field(PATHS[level].intensity, (read) => {
+    const [ops, bytes] = [read.of(work), read.of(moved)];
     if (ops === null || bytes === null) return null;
     return bytes > 0 ? ops / bytes : read.because("no bytes moved at this level");
-  });
+  }).value;
 }
 
-function perRequest({ sheet }: LaunchFacts, field: string, op: "ld" | "st"): number | null {
-  return sheet.field(`${PATH}.${field}`, (read) => {
-    const [count, asked] = [read.number(sectors(op)), read.number(requests(op))];
-    if (count === null || asked === null) return null;
-    return asked > 0 ? count / asked : read.because("no global requests through the LSU");
-  });
+function cacheLevel(
+  facts: LaunchFacts,
+  level: "l2" | "l1",
+  clock: (read: Reading) => number | null,
+  work: Known<number>,
+): Level {
+  const { sheet } = facts;
+  const [paths, roles] = [PATHS[level], ROLES_OF[level]];
+  const bytes = sheet.field(paths.bytes, (read) => read.role(roles.bytes));
+  return {
+    level,
+    bytes_per_s: bytes.value,
+    peak_bytes_per_s: sheet.field(paths.peak, (read) => counterPeak(read.role(roles.peak), clock(read))?.value ?? null)
+      .value,
+    utilization: sheet.field(paths.utilization, (read) => asFraction(read.role(roles.pct))).value,
+    hit_rate: sheet.field(paths.hitRate, (read) => asFraction(read.number(HIT_RATES[level]))).value,
+    arithmetic_intensity_flop_per_byte: intensity(facts, level, work, bytes),
+  };
+}
+
+function dramLevel(
+  facts: LaunchFacts,
+  { bytesPerS, peak }: Traffic,
+  utilization: Known<number>,
+  work: Known<number>,
+): Level {
+  const { sheet } = facts;
+  const paths = PATHS.dram;
+  sheet.missing(paths.hitRate, "device memory is the last level");
+  return {
+    level: "dram",
+    bytes_per_s: sheet.show(paths.bytes, bytesPerS).value,
+    peak_bytes_per_s: sheet.show(paths.peak, peak).value?.value ?? null,
+    utilization: sheet.show(paths.utilization, utilization).value,
+    hit_rate: null,
+    arithmetic_intensity_flop_per_byte: intensity(facts, "dram", work, bytesPerS),
+  };
+}
+
+function perRequest({ sheet }: LaunchFacts, path: string, op: "load" | "store"): number | null {
+  return sheet.field(path, (read) => {
+    const [sectors, requests] = [read.number(SECTORS[op]), read.number(REQUESTS[op])];
+    if (sectors === null || requests === null) return null;
+    return requests > 0 ? sectors / requests : read.because("no global requests through the LSU");
+  }).value;
 }
 
 /**
@@ -106,54 +150,41 @@ function perRequest({ sheet }: LaunchFacts, field: string, op: "ld" | "st"): num
  * would read as uncoalesced; so it is given only where LDG is at least half of the load instructions.
  */
 function bytesPerSector({ sheet }: LaunchFacts): number | null {
-  return sheet.field(`${PATH}.bytes_per_sector_load`, (read) => {
+  return sheet.field("detail.memory.bytes_per_sector_load", (read) => {
     const [ldg, ldgsts] = [read.number(LDG), read.number(LDGSTS)];
     const ratio = read.number(LDG_BYTES_PER_SECTOR);
     if (ldg === null || ldgsts === null || ratio === null) return null;
     const loads = ldg + ldgsts + (read.role("tma_loads") ?? 0);
     if (loads === 0) return read.because("no global loads");
-    return 2 * ldg >= loads
-      ? ratio
-      : read.because("less than half of the load instructions are LDG, which alone is counted");
-  });
+    if (2 * ldg >= loads) return ratio;
+    return read.because("less than half of the load instructions are LDG, which alone is counted");
+  }).value;
 }
 
 /** Memory levels with traffic, peak, hit rate and intensity, and how well global accesses use their sectors. */
 export function memoryOf(
   facts: LaunchFacts,
   traffic: Traffic,
-  smClockHz: number | null,
-  dramUtilization: number | null,
-  opsPerS: (read: Reading) => number | null,
+  smClockHz: Known<number>,
+  utilization: Known<number>,
+  work: Known<number>,
 ): LaunchVerdict["memory"] {
   const { sheet } = facts;
-  const dramPath = `${PATH}.levels.dram`;
-  const { bytesPerS, peak } = traffic;
-  const dram: LaunchVerdict["memory"]["levels"][number] = {
-    level: "dram",
-    bytes_per_s: sheet.field(`${dramPath}.bytes_per_s`, (read) => read.of(`${PATH}.dram_bytes_per_s`, bytesPerS)),
-    peak_bytes_per_s: sheet.field(`${dramPath}.peak_bytes_per_s`, (read) => {
-      return read.of(`${PATH}.peak_dram_bytes_per_s`, peak)?.value ?? null;
-    }),
-    utilization: sheet.field(`${dramPath}.utilization`, (read) => read.of("memory_bw_utilization", dramUtilization)),
-    hit_rate: sheet.field(`${dramPath}.hit_rate`, (read) => read.because("device memory is the last level")),
-    arithmetic_intensity_flop_per_byte: intensity(sheet, dramPath, opsPerS, bytesPerS),
-  };
+  const peak = traffic.peak.value;
+  if (peak === null) sheet.missing("detail.memory.peak_dram_source", traffic.peak.reason ?? "");
   return {
-    dram_bytes_per_s: bytesPerS,
+    dram_bytes_per_s: traffic.bytesPerS.value,
     peak_dram_bytes_per_s: peak?.value ?? null,
-    peak_dram_source: sheet.field(`${PATH}.peak_dram_source`, (read) => {
-      return read.of(`${PATH}.peak_dram_bytes_per_s`, peak)?.source ?? null;
-    }),
-    dram_bytes_read: traffic.bytesRead,
-    dram_bytes_written: traffic.bytesWritten,
+    peak_dram_source: peak?.source ?? null,
+    dram_bytes_read: traffic.bytesRead.value,
+    dram_bytes_written: traffic.bytesWritten.value,
     levels: [
-      dram,
-      level(facts, "l2", (read) => read.role("l2_clock_hz"), opsPerS),
-      level(facts, "l1", (read) => read.of("detail.sm_clock_hz", smClockHz), opsPerS),
+      dramLevel(facts, traffic, utilization, work),
+      cacheLevel(facts, "l2", (read) => read.role("l2_clock_hz"), work),
+      cacheLevel(facts, "l1", (read) => read.of(smClockHz), work),
     ],
-    sectors_per_request_load: perRequest(facts, "sectors_per_request_load", "ld"),
-    sectors_per_request_store: perRequest(facts, "sectors_per_request_store", "st"),
+    sectors_per_request_load: perRequest(facts, "detail.memory.sectors_per_request_load", "load"),
+    sectors_per_request_store: perRequest(facts, "detail.memory.sectors_per_request_store", "store"),
     bytes_per_sector_load: bytesPerSector(facts),
   };
 }

@@ -3,7 +3,7 @@ import type { LaunchVerdict, OccupancyLimit } from "../model/result.ts";
 import { OCCUPANCY_LIMITS } from "../model/words.ts";
 import { type Declaration, needs } from "./declaration.ts";
 import type { LaunchFacts } from "./facts.ts";
-import type { Reading } from "./sheet.ts";
+import type { Known, Reading } from "./sheet.ts";
 
 export const OCCUPANCY: Declaration = {
   name: "occupancy",
@@ -16,8 +16,21 @@ export const OCCUPANCY: Declaration = {
   ],
 };
 
-const PATH = "detail.occupancy";
 const WARP = 32;
+const LIMIT_ROLES = {
+  registers: "limit_registers",
+  shared_mem: "limit_shared_mem",
+  warps: "limit_warps",
+  blocks: "limit_blocks",
+  barriers: "limit_barriers",
+} as const;
+const LIMIT_PATHS = {
+  registers: "detail.occupancy.limits_blocks.registers",
+  shared_mem: "detail.occupancy.limits_blocks.shared_mem",
+  warps: "detail.occupancy.limits_blocks.warps",
+  blocks: "detail.occupancy.limits_blocks.blocks",
+  barriers: "detail.occupancy.limits_blocks.barriers",
+} as const;
 
 const roundUp = (value: number, unit: number): number => Math.ceil(value / unit) * unit;
 const roundDown = (value: number, unit: number): number => Math.floor(value / unit) * unit;
@@ -90,47 +103,38 @@ export function registersFor(sm: Sm, blocks: number, warpsPerBlock: number): num
 export const sharedFor = (sm: Sm, blocks: number): number => roundDown(sm.sharedBytes / blocks, sm.sharedUnit);
 
 export interface SharedMemory {
-  readonly usage: number | null;
+  /** Static + dynamic, per block. */
+  readonly usage: Known<number>;
   readonly fields: Omit<LaunchVerdict["shared_memory"], "bank_conflicts" | "bank_conflict_share">;
 }
 
 /** Parts of the shared memory of a block, bytes. What the driver reserves is no usage of the kernel. */
 export function sharedMemoryOf({ sheet }: LaunchFacts): SharedMemory {
-  const part = (
-    name: string,
-    role:
-      | "shared_static"
-      | "shared_dynamic"
-      | "shared_driver"
-      | "shared_with_driver"
-      | "shared_allocated"
-      | "shared_carveout",
-  ): number | null => sheet.field(`detail.shared_memory.${name}`, (read) => read.role(role));
-  const fields = {
-    static_bytes: part("static_bytes", "shared_static"),
-    dynamic_bytes: part("dynamic_bytes", "shared_dynamic"),
-    driver_bytes: part("driver_bytes", "shared_driver"),
-    per_block_with_driver_bytes: part("per_block_with_driver_bytes", "shared_with_driver"),
-    allocated_bytes: part("allocated_bytes", "shared_allocated"),
-    carveout_bytes: part("carveout_bytes", "shared_carveout"),
-  };
+  const fixed = sheet.field("detail.shared_memory.static_bytes", (read) => read.role("shared_static"));
+  const dynamic = sheet.field("detail.shared_memory.dynamic_bytes", (read) => read.role("shared_dynamic"));
   const usage = sheet.field("shared_memory_usage_bytes", (read) => {
-    const [fixed, dynamic] = [read.role("shared_static"), read.role("shared_dynamic")];
-    return fixed === null || dynamic === null ? null : fixed + dynamic;
+    const [own, asked] = [read.of(fixed), read.of(dynamic)];
+    return own === null || asked === null ? null : own + asked;
   });
+  const fields = {
+    static_bytes: fixed.value,
+    dynamic_bytes: dynamic.value,
+    driver_bytes: sheet.field("detail.shared_memory.driver_bytes", (read) => read.role("shared_driver")).value,
+    per_block_with_driver_bytes: sheet.field("detail.shared_memory.per_block_with_driver_bytes", (read) =>
+      read.role("shared_with_driver"),
+    ).value,
+    allocated_bytes: sheet.field("detail.shared_memory.allocated_bytes", (read) => read.role("shared_allocated")).value,
+    carveout_bytes: sheet.field("detail.shared_memory.carveout_bytes", (read) => read.role("shared_carveout")).value,
+  };
   return { usage, fields };
 }
 
-type Limits = Partial<Record<OccupancyLimit, number>>;
+type Limits = Readonly<Record<OccupancyLimit, Known<number>>>;
 
-function limitsOf({ sheet }: LaunchFacts): Limits {
-  const limits: Limits = {};
-  for (const limit of OCCUPANCY_LIMITS) {
-    const blocks = sheet.field(`${PATH}.limits_blocks.${limit}`, (read) => read.role(`limit_${limit}`));
-    if (blocks !== null) limits[limit] = blocks;
-  }
-  return limits;
-}
+const limitsOf = ({ sheet }: LaunchFacts): Limits =>
+  Object.fromEntries(
+    OCCUPANCY_LIMITS.map((limit) => [limit, sheet.field(LIMIT_PATHS[limit], (read) => read.role(LIMIT_ROLES[limit]))]),
+  ) as Record<OccupancyLimit, Known<number>>;
 
 /** Threads of a block, from its shape, else from the launch figure. */
 export function blockThreads({ launch }: LaunchFacts, read: Reading): number | null {
@@ -144,7 +148,7 @@ interface Recomputed {
   readonly blocks: Readonly<Record<string, number>>;
 }
 
-function recompute(facts: LaunchFacts, read: Reading, usage: number | null): Recomputed | null {
+function recompute(facts: LaunchFacts, read: Reading, usage: Known<number>): Recomputed | null {
   const threads = blockThreads(facts, read);
   if (threads === null) return read.because("the shape of the blocks is not known");
   const sm = smOf(read, facts.device.computeCapability);
@@ -154,57 +158,66 @@ function recompute(facts: LaunchFacts, read: Reading, usage: number | null): Rec
   const registers = read.role("registers");
   if (registers !== null) blocks.registers = registerBlocks(sm, registers, warpsPerBlock);
   const carveout = read.role("shared_carveout");
-  if (usage !== null) {
-    if (carveout !== null) blocks.shared_mem_at_carveout = sharedBlocks(sm, usage, carveout);
-    blocks.shared_mem_at_max_carveout = sharedBlocks(sm, usage, sm.sharedBytes);
+  const own = read.of(usage);
+  if (own !== null) {
+    if (carveout !== null) blocks.shared_mem_at_carveout = sharedBlocks(sm, own, carveout);
+    blocks.shared_mem_at_max_carveout = sharedBlocks(sm, own, sm.sharedBytes);
   }
   if (warpsPerBlock > 0) blocks.warps = Math.floor(sm.warps / warpsPerBlock);
   blocks.blocks = sm.blocks;
   return { sm, warpsPerBlock, blocks };
 }
 
+/** With at most one barrier a block the limit on barriers equals that on blocks and is none of its own. */
+const barriersBind = ({ barriers, blocks }: Limits): boolean =>
+  (barriers.value ?? Number.POSITIVE_INFINITY) < (blocks.value ?? Number.POSITIVE_INFINITY);
+
 /**
- * Limits that really bind. Shared memory binds only if it also does at the largest carve-out (else the driver can raise
- * the carve-out), barriers only below the limit on blocks (with at most one barrier the two are equal).
+ * Limits that really bind. Shared memory binds only if it also does at the largest carve-out: else the driver can raise
+ * the carve-out.
  */
 function bindingLimits(
   reported: readonly OccupancyLimit[],
   limits: Limits,
-  atMaxCarveout: number | undefined,
+  recomputed: Recomputed | null,
 ): OccupancyLimit[] {
+  const atMax = recomputed?.blocks.shared_mem_at_max_carveout;
   return reported.filter((limit) => {
-    if (limit === "shared_mem") return atMaxCarveout === undefined || atMaxCarveout <= (limits.shared_mem ?? 0);
-    if (limit === "barriers") return (limits.barriers ?? 0) < (limits.blocks ?? Number.POSITIVE_INFINITY);
-    return true;
+    if (limit === "shared_mem") return atMax === undefined || atMax <= (limits.shared_mem.value ?? 0);
+    return limit !== "barriers" || barriersBind(limits);
   });
 }
 
+type NextStep = LaunchVerdict["occupancy"]["next_step"];
+
+/** What one block more would need; all limits that are at the minimum have to move together. */
 function nextStep(
   { sheet }: LaunchFacts,
-  recomputed: Recomputed | null,
+  known: Known<Recomputed>,
   reported: readonly OccupancyLimit[],
   limits: Limits,
-): LaunchVerdict["occupancy"]["next_step"] {
-  return sheet.field(`${PATH}.next_step`, (read) => {
-    if (recomputed === null) return read.because(sheet.nullReasons[`${PATH}.limits_recomputed_blocks`] ?? "");
-    const now = Math.min(...reported.map((limit) => limits[limit] ?? Number.NaN));
+): NextStep {
+  const path = "detail.occupancy.next_step";
+  return sheet.field(path, (read) => {
+    const recomputed = read.of(known);
+    const [first] = reported;
+    if (recomputed === null || first === undefined) return null;
     const { sm, warpsPerBlock } = recomputed;
-    const blocks = now + 1;
-    const hard = (["warps", "blocks", "barriers"] as const).filter(
-      (limit) => reported.includes(limit) && (limit !== "barriers" || (limits.barriers ?? 0) < (limits.blocks ?? 0)),
-    );
-    if (hard.length > 0) return read.because(`${hard.join(" and ")} per SM allow no further block`);
-    for (const limit of reported) read.of(`${PATH}.limits_blocks.${limit}`, now);
+    const blocks = (limits[first].value ?? 0) + 1;
+    const fixed = reported.filter((limit) => {
+      return limit === "warps" || limit === "blocks" || (limit === "barriers" && barriersBind(limits));
+    });
+    if (fixed.length > 0) return read.because(`${fixed.join(" and ")} per SM allow no further block`);
+    for (const limit of reported) read.of(limits[limit]);
     const registers = reported.includes("registers") ? registersFor(sm, blocks, warpsPerBlock) : null;
     if (registers !== null && registers <= 0) return read.because("no number of registers allows a further block");
     const shared = reported.includes("shared_mem") ? sharedFor(sm, blocks) : null;
     if (shared !== null && shared < sm.reservedBytes)
-      return read.because("no shared memory would be left for a further block");
-    if (registers === null) sheet.nullReasons[`${PATH}.next_step.max_registers_per_thread`] = "registers do not bind";
+      return read.because("no shared memory is left for a further block");
+    if (registers === null) sheet.missing(`${path}.max_registers_per_thread`, "registers do not bind");
     if (shared === null) {
-      sheet.nullReasons[`${PATH}.next_step.max_shared_memory_allocated_bytes`] = "shared memory does not bind";
-      sheet.nullReasons[`${PATH}.next_step.max_static_plus_dynamic_shared_memory_bytes`] =
-        "shared memory does not bind";
+      sheet.missing(`${path}.max_shared_memory_allocated_bytes`, "shared memory does not bind");
+      sheet.missing(`${path}.max_static_plus_dynamic_shared_memory_bytes`, "shared memory does not bind");
     }
     return {
       blocks_per_sm: blocks,
@@ -213,49 +226,46 @@ function nextStep(
       max_shared_memory_allocated_bytes: shared,
       max_static_plus_dynamic_shared_memory_bytes: shared === null ? null : shared - sm.reservedBytes,
     };
-  });
+  }).value;
 }
 
 /** Theoretical occupancy with its limits, which of them bind, and what one block more would need. */
-export function occupancyOf(facts: LaunchFacts, usage: number | null): LaunchVerdict["occupancy"] {
+export function occupancyOf(facts: LaunchFacts, usage: Known<number>): LaunchVerdict["occupancy"] {
   const { sheet } = facts;
   const limits = limitsOf(facts);
-  let recomputed: Recomputed | null = null;
-  const recomputedBlocks = sheet.field(`${PATH}.limits_recomputed_blocks`, (read) => {
-    recomputed = recompute(facts, read, usage);
-    return recomputed?.blocks ?? null;
-  });
-  const known = recomputed as Recomputed | null;
-  const lowest = Math.min(...Object.values(limits));
-  const fromLimits = sheet.field(`${PATH}.theoretical_from_limits`, (read) => {
-    if (!Number.isFinite(lowest)) return read.because("no occupancy limit was reported");
-    if (known === null) return read.because(sheet.nullReasons[`${PATH}.limits_recomputed_blocks`] ?? "");
-    for (const limit of OCCUPANCY_LIMITS) {
-      if (limits[limit] === lowest) read.of(`${PATH}.limits_blocks.${limit}`, lowest);
-    }
+  const recomputed = sheet.derive((read) => recompute(facts, read, usage));
+  sheet.show("detail.occupancy.limits_recomputed_blocks", recomputed);
+  const lowest = Math.min(...OCCUPANCY_LIMITS.map((limit) => limits[limit].value ?? Number.POSITIVE_INFINITY));
+  const reported = OCCUPANCY_LIMITS.filter((limit) => limits[limit].value === lowest);
+  const fromLimits = sheet.field("detail.occupancy.theoretical_from_limits", (read) => {
+    if (reported.length === 0) return read.because("no occupancy limit was reported");
+    const known = read.of(recomputed);
+    if (known === null) return null;
+    for (const limit of reported) read.of(limits[limit]);
     return (lowest * known.warpsPerBlock) / known.sm.warps;
   });
-  const theoretical = sheet.field(`${PATH}.theoretical`, (read) => {
+  const theoretical = sheet.field("detail.occupancy.theoretical", (read) => {
     const pct = read.role("theoretical_occupancy_pct");
-    return pct === null ? read.of(`${PATH}.theoretical_from_limits`, fromLimits) : pct / 100;
-  });
-  const reported = OCCUPANCY_LIMITS.filter((limit) => limits[limit] === lowest);
+    return pct === null ? read.of(fromLimits) : pct / 100;
+  }).value;
   const full = theoretical !== null && theoretical >= 1;
-  const binding = full ? [] : bindingLimits(reported, limits, known?.blocks.shared_mem_at_max_carveout);
-  let step: LaunchVerdict["occupancy"]["next_step"] = null;
-  if (full || reported.length === 0) {
+  const open = !full && reported.length > 0;
+  if (!open) {
     const reason = full ? "theoretical occupancy is 100 %" : "no occupancy limit was reported";
-    sheet.nullReasons[`${PATH}.next_step`] = sheet.withheld ?? reason;
-  } else {
-    step = nextStep(facts, known, reported, limits);
+    sheet.missing("detail.occupancy.next_step", reason);
+  }
+  const blocks: LaunchVerdict["occupancy"]["limits_blocks"] = {};
+  for (const limit of OCCUPANCY_LIMITS) {
+    const { value } = limits[limit];
+    if (value !== null) blocks[limit] = value;
   }
   return {
     theoretical,
-    theoretical_from_limits: fromLimits,
-    limiters: binding,
+    theoretical_from_limits: fromLimits.value,
+    limiters: full ? [] : bindingLimits(reported, limits, recomputed.value),
     limiters_as_reported: reported,
-    limits_blocks: limits,
-    limits_recomputed_blocks: recomputedBlocks ?? {},
-    next_step: step,
+    limits_blocks: blocks,
+    limits_recomputed_blocks: { ...recomputed.value?.blocks },
+    next_step: open ? nextStep(facts, recomputed, reported, limits) : null,
   };
 }

@@ -58,8 +58,10 @@ function gpusOf(inputs: readonly AnalysisInput[]): { gpus: Gpu[]; passes: number
   return { gpus: [...gpus.values()], passes: passes.max };
 }
 
+type Peaks = Pick<LaunchVerdict, "memory" | "dominant_precision" | "peak_tflops_by_precision">;
+
 /** Says of which peaks the verdicts were made, and whose published figures stand in. */
-function peaksSentence(verdicts: readonly LaunchVerdict[]): string {
+function peaksSentence(verdicts: readonly Peaks[]): string {
   const counted = new Set<string>();
   const published = new Map<string, string>();
   const note = (what: string, source: string, citation: string | null): void => {
@@ -83,7 +85,7 @@ function peaksSentence(verdicts: readonly LaunchVerdict[]): string {
 }
 
 /** Where the numbers of a result come from: reports, tool, GPUs, clocks, peaks. */
-export function provenanceOf(inputs: readonly AnalysisInput[], verdicts: readonly LaunchVerdict[]): Provenance {
+export function provenanceOf(inputs: readonly AnalysisInput[], verdicts: readonly Peaks[]): Provenance {
   const { gpus, passes } = gpusOf(inputs);
   return {
     reports: inputs.map(({ report, id, sha256 }) => ({

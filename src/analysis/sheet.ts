@@ -1,18 +1,19 @@
 import { ROLES, type Role } from "../hardware/roles.ts";
 import type { MetricSet } from "../model/metrics.ts";
 
-/** Where a number came from: the launch and the metrics that were read for it. */
-export interface Source {
-  launch: number;
-  metrics: string[];
+/** A number with the metrics it came from, or why there is none. */
+export interface Known<T> {
+  readonly value: T | null;
+  readonly metrics: readonly string[];
+  readonly reason: string | null;
 }
 
 /**
- * Reads metrics for one field and remembers which it used, so that the sources of a number are what the code read and
+ * Reads metrics for one number and remembers which it used, so that the sources of a number are what the code read and
  * not what somebody wrote down beside it.
  */
 export class Reading {
-  readonly used = new Set<string>();
+  readonly used: string[] = [];
   readonly #sheet: Sheet;
   readonly #missed: string[] = [];
   #because: string | null = null;
@@ -25,7 +26,7 @@ export class Reading {
   number(name: string): number | null {
     const value = this.#sheet.number(name);
     if (value === null) this.#missed.push(name);
-    else this.used.add(name);
+    else this.#use(name);
     return value;
   }
 
@@ -39,7 +40,7 @@ export class Reading {
     for (const name of ROLES[role]) {
       const value = this.#sheet.number(name);
       if (value !== null) {
-        this.used.add(name);
+        this.#use(name);
         return { name, value };
       }
     }
@@ -47,14 +48,14 @@ export class Reading {
     return null;
   }
 
-  /** A number of another field: its sources become sources of this one, its reason the reason of this one. */
-  of<T>(path: string, value: T | null): T | null {
-    if (value === null) this.#because ??= this.#sheet.nullReasons[path] ?? `${path} is not known`;
-    else for (const name of this.#sheet.sources[path]?.metrics ?? []) this.used.add(name);
-    return value;
+  /** A number that is known already: its sources become sources of this one, its reason the reason of this one. */
+  of<T>(known: Known<T>): T | null {
+    if (known.value === null) this.#because ??= known.reason;
+    else for (const name of known.metrics) this.#use(name);
+    return known.value;
   }
 
-  /** Says why the field is null; returns null. */
+  /** Says why there is no number; returns null. */
   because(reason: string): null {
     this.#because = reason;
     return null;
@@ -65,6 +66,10 @@ export class Reading {
     const missed = [...new Set(this.#missed)];
     if (missed.length === 0) return "not known from a report";
     return missed.map((name) => this.#sheet.absence(name)).join("; ");
+  }
+
+  #use(name: string): void {
+    if (!this.used.includes(name)) this.used.push(name);
   }
 }
 
@@ -83,42 +88,58 @@ const ABSENCES = {
  * null. Field paths are those of a kernel result (`tflops`, `detail.imbalance`).
  */
 export class Sheet {
-  readonly sources: Record<string, Source> = {};
-  readonly nullReasons: Record<string, string> = {};
   readonly #metrics: MetricSet;
-  readonly #launch: number;
-  readonly #withheld: string | null;
+  readonly #sources = new Map<string, readonly string[]>();
+  readonly #reasons = new Map<string, string>();
+  /** Why nothing of this launch counts (it failed): every number is then null for this reason. */
+  readonly withheld: string | null;
 
-  /** `withheld`: why nothing of this launch counts (it failed); every field is then null for this reason. */
-  constructor(metrics: MetricSet, launch: number, withheld: string | null) {
+  constructor(metrics: MetricSet, withheld: string | null) {
     this.#metrics = metrics;
-    this.#launch = launch;
-    this.#withheld = withheld;
+    this.withheld = withheld;
   }
 
-  get withheld(): string | null {
-    return this.#withheld;
-  }
-
-  /** Computes a field and keeps its sources, or its reason where it is null. */
-  field<T>(path: string, compute: (read: Reading) => T | null): T | null {
+  /** Computes a number that is no field of the result by itself. */
+  derive<T>(compute: (read: Reading) => T | null): Known<T> {
     const reading = new Reading(this);
     const value = compute(reading);
-    if (value === null) {
-      this.nullReasons[path] = this.#withheld ?? reading.reason;
-    } else if (reading.used.size > 0) {
-      this.sources[path] = { launch: this.#launch, metrics: [...reading.used] };
-    }
-    return value;
+    return value === null
+      ? { value, metrics: [], reason: this.withheld ?? reading.reason }
+      : { value, metrics: reading.used, reason: null };
+  }
+
+  /** Computes a field of the result. */
+  field<T>(path: string, compute: (read: Reading) => T | null): Known<T> {
+    return this.show(path, this.derive(compute));
+  }
+
+  /** Makes a number a field of the result: keeps its sources, or its reason where it is null. */
+  show<T>(path: string, known: Known<T>): Known<T> {
+    if (known.value === null) this.#reasons.set(path, known.reason ?? "not known from a report");
+    else if (known.metrics.length > 0) this.#sources.set(path, known.metrics);
+    return known;
+  }
+
+  /** Says why a field is null. */
+  missing(path: string, reason: string): void {
+    this.#reasons.set(path, this.withheld ?? reason);
+  }
+
+  get sources(): ReadonlyMap<string, readonly string[]> {
+    return this.#sources;
+  }
+
+  get reasons(): ReadonlyMap<string, string> {
+    return this.#reasons;
   }
 
   /** Metric as it is, without record: for what carries no number into the result. */
   number(name: string): number | null {
-    return this.#withheld === null ? this.#metrics.number(name) : null;
+    return this.withheld === null ? this.#metrics.number(name) : null;
   }
 
   text(name: string): string | null {
-    return this.#withheld === null ? this.#metrics.text(name) : null;
+    return this.withheld === null ? this.#metrics.text(name) : null;
   }
 
   resolution(name: string): number {

@@ -1,8 +1,7 @@
-import { byNumberDescending, byText, inOrder } from "../base/order.ts";
 import type { LaunchVerdict } from "../model/result.ts";
 import { type Declaration, needs } from "./declaration.ts";
 import type { LaunchFacts } from "./facts.ts";
-import { STALL_FAMILIES, type StallFamily } from "./families.ts";
+import { STALL_FAMILIES } from "./families.ts";
 
 export const STALLS: Declaration = {
   name: "stalls",
@@ -47,15 +46,9 @@ export const stallGroup = (reason: string): StallGroup => GROUP_OF.get(reason) ?
 /** Issuing is no stall: it is 1 per issue by nature and outside of the shares. */
 const ISSUING = "selected";
 
+/** Largest first, equal ones by name. */
 const largestFirst = (shares: Iterable<[string, number]>): Record<string, number> =>
-  Object.fromEntries(
-    [...shares].sort(
-      inOrder(
-        byNumberDescending(([, share]) => share),
-        byText(([name]) => name),
-      ),
-    ),
-  );
+  Object.fromEntries([...shares].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)));
 
 /** Shares by reason and by group, largest first; zeros stay, since 0 was measured. Null where no cycle was stalled. */
 export function stallShares(
@@ -75,47 +68,48 @@ export function stallShares(
   };
 }
 
-const PATH = "detail.stalls";
+const NOT_COLLECTED = `${STALL_FAMILIES.ratio.prefix}*${STALL_FAMILIES.ratio.suffix} was not collected`;
 
 /**
  * Where the warps of a launch waited. From cycles per issue; where only other families were collected, from percentages
  * of active warp cycles or from samples, which give shares and no cycles.
  */
 export function stallsOf({ sheet, families }: LaunchFacts): LaunchVerdict["stalls"] {
-  const present = (family: StallFamily) =>
-    families.stalls[family].filter(({ name, reason }) => reason !== "" && sheet.number(name) !== null);
-  const family = (["ratio", "percent", "samples"] as const).find((name) => present(name).length > 0);
-  const entries = family === undefined ? [] : present(family);
-  const cycles = new Map<string, number>();
-  const shares = sheet.field(`${PATH}.shares`, (read) => {
-    for (const { reason, name } of entries) cycles.set(reason, read.number(name) ?? 0);
-    if (cycles.size === 0) {
-      return read.because(`${STALL_FAMILIES.ratio.prefix}*${STALL_FAMILIES.ratio.suffix} was not collected`);
+  const family = (["ratio", "percent", "samples"] as const).find((name) =>
+    families.stalls[name].some((stall) => sheet.number(stall.name) !== null),
+  );
+  const cycles = sheet.derive((read) => {
+    if (family === undefined) return read.because(NOT_COLLECTED);
+    const byReason = new Map<string, number>();
+    for (const { reason, name } of families.stalls[family]) {
+      const value = read.number(name);
+      if (value !== null) byReason.set(reason, value);
     }
-    return stallShares(cycles) ?? read.because("no stalled warp cycle was counted");
+    return byReason;
   });
-  const perIssue = sheet.field(`${PATH}.cycles_per_issue`, (read) => {
-    if (family !== "ratio") {
-      return read.because(`${STALL_FAMILIES.ratio.prefix}*${STALL_FAMILIES.ratio.suffix} was not collected`);
-    }
-    for (const { name } of entries) read.number(name);
-    return largestFirst(cycles);
+  const shares = sheet.derive((read) => {
+    const byReason = read.of(cycles);
+    return byReason === null ? null : (stallShares(byReason) ?? read.because("no stalled warp cycle was counted"));
   });
-  const overLatency = sheet.field(`${PATH}.sum_over_warp_latency`, (read) => {
-    const latency = read.role("warp_latency");
-    if (read.of(`${PATH}.cycles_per_issue`, perIssue) === null || latency === null) return null;
-    const sum = [...cycles.values()].reduce((total, value) => total + value, 0);
+  for (const path of ["detail.stalls.shares", "detail.stalls.shares_by_reason", "detail.stalls.dominant_group"]) {
+    sheet.show(path, shares);
+  }
+  sheet.show("warp_stall_reasons", shares);
+  const perIssue = sheet.field("detail.stalls.cycles_per_issue", (read) =>
+    family === undefined || family === "ratio" ? read.of(cycles) : read.because(NOT_COLLECTED),
+  );
+  const overLatency = sheet.field("detail.stalls.sum_over_warp_latency", (read) => {
+    const [byReason, latency] = [read.of(perIssue), read.role("warp_latency")];
+    if (byReason === null || latency === null) return null;
+    let sum = 0;
+    for (const value of byReason.values()) sum += value;
     return latency > 0 ? sum / latency : read.because("the warp latency is 0");
   });
-  for (const field of ["shares_by_reason", "dominant_group"] as const) {
-    sheet.field(`${PATH}.${field}`, (read) => read.of(`${PATH}.shares`, shares));
-  }
-  sheet.field("warp_stall_reasons", (read) => read.of(`${PATH}.shares`, shares));
   return {
-    cycles_per_issue: perIssue,
-    shares_by_reason: shares?.byReason ?? null,
-    shares: shares?.byGroup ?? null,
-    dominant_group: Object.keys(shares?.byGroup ?? {})[0] ?? null,
-    sum_over_warp_latency: overLatency,
+    cycles_per_issue: perIssue.value === null ? null : largestFirst(perIssue.value),
+    shares_by_reason: shares.value?.byReason ?? null,
+    shares: shares.value?.byGroup ?? null,
+    dominant_group: Object.keys(shares.value?.byGroup ?? {})[0] ?? null,
+    sum_over_warp_latency: overLatency.value,
   };
 }

@@ -1,10 +1,10 @@
-import { ROLES, type Role } from "../hardware/roles.ts";
+import { ROLES } from "../hardware/roles.ts";
 import { type Declaration, needs } from "./declaration.ts";
 import type { LaunchFacts } from "./facts.ts";
 import { ELAPSED_SUFFIX } from "./families.ts";
-import { achievedPath, type Flops, peakPath } from "./flops.ts";
+import type { Flops } from "./flops.ts";
 import type { Traffic } from "./memory.ts";
-import type { Reading } from "./sheet.ts";
+import type { Known, Reading, Sheet } from "./sheet.ts";
 
 /**
  * Where `sm__throughput` is not collected, the highest of these is a lower bound of it: it can prove compute-bound,
@@ -36,61 +36,57 @@ export interface Utilization<Basis extends string> {
 export type Compute = Utilization<"measured" | "lower_bound" | "estimated">;
 export type Memory = Utilization<"measured" | "computed" | "estimated">;
 
-const NOTHING = { pct: null, metric: null, basis: null } as const;
-
-function fromParts(read: Reading): Compute | null {
-  const parts = COMPUTE_PARTS.flatMap((metric) => {
-    const pct = read.number(metric);
-    return pct === null ? [] : [{ metric, pct }];
-  });
-  const best = parts.reduce<(typeof parts)[number] | null>((a, b) => (a === null || b.pct > a.pct ? b : a), null);
-  return best === null ? null : { ...best, basis: "lower_bound" };
+interface Found<Basis extends string> {
+  readonly pct: number;
+  readonly metric: string;
+  readonly basis: Basis;
 }
 
-function fromOperations(read: Reading, { achieved, peaks, dominant, paths }: Flops): Compute | null {
-  const [ops, peak] = [achieved.get(dominant ?? ""), peaks.get(dominant ?? "")];
-  if (dominant === null || ops === undefined || peak === undefined) return null;
-  read.of(achievedPath(dominant), ops);
-  read.of(peakPath(dominant), peak);
-  const metric = paths.find(({ precision }) => precision === dominant)?.metric ?? [...read.used][0] ?? null;
+/** Shows a utilisation as a fraction and keeps it in %, as its thresholds are. */
+function shown<Basis extends string>(
+  sheet: Sheet,
+  path: string,
+  find: (read: Reading) => Found<Basis> | null,
+): { utilization: Utilization<Basis>; fraction: Known<number> } {
+  const found = sheet.derive(find);
+  const fraction = sheet.show(path, { ...found, value: found.value === null ? null : found.value.pct / 100 });
+  return { utilization: found.value ?? { pct: null, metric: null, basis: null }, fraction };
+}
+
+function fromParts(read: Reading): Found<"lower_bound"> | null {
+  let best: Found<"lower_bound"> | null = null;
+  for (const metric of COMPUTE_PARTS) {
+    const pct = read.number(metric);
+    if (pct !== null && pct > (best?.pct ?? Number.NEGATIVE_INFINITY)) best = { pct, metric, basis: "lower_bound" };
+  }
+  return best;
+}
+
+function fromOperations(read: Reading, { work, workPeak }: Flops): Found<"lower_bound" | "estimated"> | null {
+  const [ops, peak] = [read.of(work), read.of(workPeak)];
+  const [metric] = work.metrics;
+  if (ops === null || peak === null || metric === undefined) return null;
   return { pct: (100 * ops) / peak.value, metric, basis: peak.estimated ? "estimated" : "lower_bound" };
 }
 
 /** Compute utilisation: the SM's own throughput, else the highest of its parts, else operations over their peak. */
-export function computeUtilization({ sheet }: LaunchFacts, flops: Flops): Compute {
-  let compute: Compute = NOTHING;
-  sheet.field("detail.compute_utilization", (read) => {
+export function computeUtilization({ sheet }: LaunchFacts, flops: Flops) {
+  return shown<NonNullable<Compute["basis"]>>(sheet, "detail.compute_utilization", (read) => {
     const measured = read.named("compute_pct");
-    compute =
-      measured !== null
-        ? { pct: measured.value, metric: measured.name, basis: "measured" }
-        : (fromParts(read) ??
-          fromOperations(read, flops) ??
-          read.because(sheet.absence(nameOf("compute_pct"))) ??
-          NOTHING);
-    return compute.pct;
+    if (measured !== null) return { pct: measured.value, metric: measured.name, basis: "measured" };
+    const bound = fromParts(read) ?? fromOperations(read, flops);
+    return bound ?? read.because(sheet.absence(ROLES.compute_pct[0]));
   });
-  return compute;
 }
 
 /** Utilisation of device memory: ncu's own, else bytes/s over the peak (estimated where the peak is a published one). */
-export function memoryUtilization({ sheet }: LaunchFacts, { bytesPerS, peak }: Traffic): Memory {
-  let memory: Memory = NOTHING;
-  sheet.field("memory_bw_utilization", (read) => {
+export function memoryUtilization({ sheet }: LaunchFacts, { bytesPerS, peak }: Traffic) {
+  return shown<NonNullable<Memory["basis"]>>(sheet, "memory_bw_utilization", (read) => {
     const measured = read.named("dram_pct");
-    if (measured !== null) {
-      memory = { pct: measured.value, metric: measured.name, basis: "measured" };
-    } else if (bytesPerS !== null && peak !== null) {
-      read.of("detail.memory.dram_bytes_per_s", bytesPerS);
-      const metric = [...read.used][0] ?? null;
-      read.of("detail.memory.peak_dram_bytes_per_s", peak);
-      memory = { pct: (100 * bytesPerS) / peak.value, metric, basis: peak.estimated ? "estimated" : "computed" };
-    } else {
-      read.because(sheet.absence(nameOf("dram_pct")));
-    }
-    return memory.pct;
+    if (measured !== null) return { pct: measured.value, metric: measured.name, basis: "measured" };
+    const [bytes, roof] = [read.of(bytesPerS), read.of(peak)];
+    const [metric] = bytesPerS.metrics;
+    if (bytes === null || roof === null || metric === undefined) return read.because(sheet.absence(ROLES.dram_pct[0]));
+    return { pct: (100 * bytes) / roof.value, metric, basis: roof.estimated ? "estimated" : "computed" };
   });
-  return memory;
 }
-
-const nameOf = (role: Role): string => ROLES[role][0];

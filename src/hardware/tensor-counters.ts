@@ -8,9 +8,24 @@ export interface TensorColumn {
   readonly source: string;
   readonly destination: string | null;
   readonly sparsity: "on" | "off" | null;
+  /** Metrics of the column: operations/s, per cycle, in all, and the peak per cycle. */
+  readonly metrics: {
+    readonly perSecond: string;
+    readonly perCycle: string;
+    readonly count: string;
+    readonly peakPerCycle: string;
+  };
 }
 
-const PREFIX = "sm__ops_path_tensor_";
+/** Suffixes of those metrics. */
+export const TENSOR_SUFFIXES = {
+  perSecond: ".sum.per_second",
+  perCycle: ".sum.per_cycle_elapsed",
+  count: ".sum",
+  peakPerCycle: ".sum.peak_sustained",
+} as const;
+
+export const TENSOR_PREFIX = "sm__ops_path_tensor_";
 
 /**
  * Reads the name of a tensor column without its suffix; null for any other name. Names per compute capability: section
@@ -18,8 +33,8 @@ const PREFIX = "sm__ops_path_tensor_";
  * and 10.x add the instruction, 12.0 mixes both).
  */
 export function parseTensorColumn(base: string): TensorColumn | null {
-  if (!base.startsWith(PREFIX)) return null;
-  let rest = base.slice(PREFIX.length);
+  if (!base.startsWith(TENSOR_PREFIX)) return null;
+  let rest = base.slice(TENSOR_PREFIX.length);
   let op: string | null = null;
   let sparsity: "on" | "off" | null = null;
   let destination: string | null = null;
@@ -42,7 +57,14 @@ export function parseTensorColumn(base: string): TensorColumn | null {
     destination = rest.slice(into + 5);
     rest = rest.slice(0, into);
   }
-  return rest === "" ? null : { base, op, source: rest, destination, sparsity };
+  if (rest === "") return null;
+  const metrics = {
+    perSecond: base + TENSOR_SUFFIXES.perSecond,
+    perCycle: base + TENSOR_SUFFIXES.perCycle,
+    count: base + TENSOR_SUFFIXES.count,
+    peakPerCycle: base + TENSOR_SUFFIXES.peakPerCycle,
+  };
+  return { base, op, source: rest, destination, sparsity, metrics };
 }
 
 /**
