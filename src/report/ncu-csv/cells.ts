@@ -12,21 +12,29 @@ const QUOTE = 0x22;
 /**
  * Splits one row by RFC 4180. A quote inside a quoted cell closes it only where the delimiter or the end follows, so
  * that cells with unescaped quotes (hand-made NVTX columns) stay whole. Linear in the length of the text; bounds are the
- * caller's. Not a library's: it must tell a cut cell from a whole one, and it is 20 times as fast on a raw page.
+ * caller's. Not a library's: it must tell a cut cell from a whole one, and reads a page at a multiple of the speed.
  */
 export function splitRow(text: string, delimiter: string): Row {
   const cells: string[] = [];
+  const separator = delimiter.charCodeAt(0);
+  const { length } = text;
   let at = 0;
   for (;;) {
     if (text.charCodeAt(at) === QUOTE) {
-      const end = closingQuote(text, at + 1, delimiter);
-      if (end < 0) {
-        cells.push(unquoted(text.slice(at + 1)));
-        return { cells, open: true, lastClosed: false };
+      const start = at + 1;
+      let doubled = false;
+      let end = text.indexOf('"', start);
+      while (end >= 0 && end + 1 < length) {
+        const next = text.charCodeAt(end + 1);
+        if (next === separator) break;
+        if (next === QUOTE) doubled = true;
+        end = text.indexOf('"', end + (next === QUOTE ? 2 : 1));
       }
-      cells.push(unquoted(text.slice(at + 1, end)));
+      const cell = end < 0 ? text.slice(start) : text.slice(start, end);
+      cells.push(doubled ? cell.replaceAll('""', '"') : cell);
+      if (end < 0) return { cells, open: true, lastClosed: false };
       at = end + 1;
-      if (at >= text.length) return { cells, open: false, lastClosed: true };
+      if (at >= length) return { cells, open: false, lastClosed: true };
     } else {
       const end = text.indexOf(delimiter, at);
       cells.push(end < 0 ? text.slice(at) : text.slice(at, end));
@@ -36,16 +44,3 @@ export function splitRow(text: string, delimiter: string): Row {
     at++;
   }
 }
-
-/** Position of the quote that closes the cell whose text begins at `from`, or -1. */
-function closingQuote(text: string, from: number, delimiter: string): number {
-  let at = text.indexOf('"', from);
-  while (at >= 0) {
-    const behind = at + 1;
-    if (behind >= text.length || text.startsWith(delimiter, behind)) return at;
-    at = text.indexOf('"', text.charCodeAt(behind) === QUOTE ? behind + 1 : behind);
-  }
-  return -1;
-}
-
-const unquoted = (cell: string): string => (cell.includes('""') ? cell.replaceAll('""', '"') : cell);

@@ -112,7 +112,11 @@ export class DetailsTable implements Table {
       return;
     }
     const { resaved } = this.header;
-    this.#cell.read(text, { metric, unit: printedUnit, shift: unit?.shift ?? null, resaved }, line);
+    this.#cell.read(
+      text,
+      { metric, unit: printedUnit, shift: unit?.shift ?? null, isText: isText(metric), resaved },
+      line,
+    );
     rows.put(this.#reading.shared(metric), this.#cell.code, this.#cell.value, this.#cell.text);
     if (rows.length > MOST_ROWS) {
       throw new Refused({

@@ -80,7 +80,7 @@ export class CsvDocument {
     if (header !== null) this.#startTable(header, line.number);
     else if (row === null || this.#table === null || !beginsRow(row, this.#table)) this.#surroundings.line(text);
     else if (row.open) this.#open = { text, lines: 1, at: line.at, number: line.number };
-    else this.#row(row, line.number, line.at, text === line.text && !line.ended);
+    else this.#row(row, text.length, line.number, line.at, text === line.text && !line.ended);
   }
 
   #overlong({ text, number }: Line): void {
@@ -106,7 +106,7 @@ export class CsvDocument {
     const row = splitRow(open.text, table.header.delimiter);
     if (row.open) return true;
     this.#open = null;
-    this.#row(row, open.number, open.at, false);
+    this.#row(row, open.text.length, open.number, open.at, false);
     return true;
   }
 
@@ -139,11 +139,11 @@ export class CsvDocument {
     this.#table = header.page === "raw" ? new RawTable(header, this.#reading) : new DetailsTable(header, this.#reading);
   }
 
-  /** `last`: the file ends behind the row, without a line end. */
-  #row(row: Row, line: number, at: number, last: boolean): void {
+  /** `length`: characters of the row; `last`: the file ends behind it, without a line end. */
+  #row(row: Row, length: number, line: number, at: number, last: boolean): void {
     const table = this.#table as Table;
     if (row.cells.length > MOST_COLUMNS) throw tooLarge(`at most ${MOST_COLUMNS} cells`, `${row.cells.length}`, line);
-    if (row.cells.some((cell) => cell.length > LONGEST_CELL)) {
+    if (length > LONGEST_CELL && row.cells.some((cell) => cell.length > LONGEST_CELL)) {
       throw tooLarge(`cells of at most ${LONGEST_CELL} characters`, "a longer one", line);
     }
     if (last && !table.isWhole(row)) {

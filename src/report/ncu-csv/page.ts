@@ -20,16 +20,15 @@ const DELIMITERS = [",", ";", "\t"] as const;
  */
 export function readHeader(line: string): Header | null {
   if (!line.includes("Kernel Name")) return null;
-  const glued = line.indexOf('"ID",');
-  for (const text of glued > 0 ? [line, line.slice(glued)] : [line]) {
-    for (const delimiter of DELIMITERS) {
-      const row = splitRow(text, delimiter);
-      const columns = row.cells.map((cell) => cell.replace(/^\ufeff/, "").trim());
-      if (row.open || !columns.includes("Kernel Name")) continue;
-      const details = columns.includes("Metric Name") && columns.includes("Metric Value");
-      if (!columns.includes("ID") && !details && !columns.some((column) => column.includes("__"))) continue;
-      return { page: details ? "details" : "raw", columns, delimiter, resaved: !text.includes('"Kernel Name"') };
-    }
+  const id = line.indexOf('"ID",');
+  const text = id > 0 && !DELIMITERS.some((delimiter) => line[id - 1] === delimiter) ? line.slice(id) : line;
+  for (const delimiter of DELIMITERS) {
+    const row = splitRow(text, delimiter);
+    const columns = row.cells.map((cell) => cell.replace(/^\ufeff/, "").trim());
+    if (row.open || !columns.includes("Kernel Name")) continue;
+    const details = columns.includes("Metric Name") && columns.includes("Metric Value");
+    if (!columns.includes("ID") && !details && !columns.some((column) => column.includes("__"))) continue;
+    return { page: details ? "details" : "raw", columns, delimiter, resaved: !text.includes('"Kernel Name"') };
   }
   return null;
 }
@@ -42,6 +41,7 @@ export function pageOfCutHeader(line: string): Header["page"] | null {
 
 /** A line of the tool itself: `==PROF== …`; where it begins, or -1. It may follow program output without line end. */
 export function toolTextAt(line: string): number {
+  if (!line.includes("== ")) return -1;
   const match = /==(?:PROF|WARNING|ERROR)== /.exec(line);
   return match ? match.index : -1;
 }

@@ -7,9 +7,12 @@ import { CellReader, isText, type Place, type Reading } from "./reading.ts";
 import { isTooLong, noteUnreadable, type Table } from "./table.ts";
 import { readUnit } from "./units.ts";
 
-const DURATION = "gpu__time_duration.sum";
-const DEVICE_NAME = "device__attribute_display_name";
-const DEVICE_INDEX = "device__attribute_device_index";
+/** Metrics that the reader itself needs, whatever the caller wants. */
+const ROLES: Readonly<Record<string, "duration" | "device_name" | "device_index">> = {
+  "gpu__time_duration.sum": "duration",
+  device__attribute_display_name: "device_name",
+  device__attribute_device_index: "device_index",
+};
 /** The same fact as the column `CC`. */
 export const CAPABILITY = [
   "device__attribute_compute_capability_major",
@@ -23,6 +26,7 @@ interface MetricColumn extends Place {
   readonly column: number;
   /** Place in the layout, -1 for a metric that nobody wants. */
   readonly position: number;
+  readonly role: "duration" | "device_name" | "device_index" | null;
 }
 
 /** The raw page: one row a launch, one column a metric, the second row holds the units. */
@@ -101,7 +105,17 @@ export class RawTable implements Table {
       const unit = units[column] ?? "";
       const position = this.#reading.wants(metric) ? names.push(metric) - 1 : -1;
       const shift = readUnit(unit)?.shift ?? null;
-      metrics.push({ metric, column, position, unit, shift, resaved: this.header.resaved });
+      const role = Object.hasOwn(ROLES, metric) ? (ROLES[metric] ?? null) : null;
+      metrics.push({
+        metric,
+        role,
+        column,
+        position,
+        unit,
+        shift,
+        isText: isText(metric),
+        resaved: this.header.resaved,
+      });
     });
     this.#metrics = metrics;
     this.#layout = new Layout(names);
@@ -119,11 +133,11 @@ export class RawTable implements Table {
     for (const place of metrics) {
       if (place.column >= cells.length) break;
       const text = cells[place.column] as string;
-      if (place.metric === DEVICE_NAME && text.trim() !== "") deviceName = this.#reading.shared(text.trim());
-      else if (place.metric === DEVICE_INDEX && /^\d{1,6}$/.test(text)) device ??= Number(text);
-      else if (place.metric === DURATION) hasDuration = scanNumber(text.trim()) !== null;
+      if (place.role === "device_name") deviceName = text.trim() === "" ? null : this.#reading.shared(text.trim());
+      else if (place.role === "device_index" && /^\d{1,6}$/.test(text)) device ??= Number(text);
+      else if (place.role === "duration") hasDuration = scanNumber(text.trim()) !== null;
       if (place.position < 0) {
-        if (!isText(place.metric)) this.#reading.observe(text.trim(), line);
+        if (!place.isText) this.#reading.observe(text.trim(), line);
         continue;
       }
       this.#cell.read(text, place, line);

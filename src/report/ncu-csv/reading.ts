@@ -3,7 +3,7 @@ import type { ReadFailure, ReadOptions } from "../../model/report.ts";
 import type { Identity } from "./identity.ts";
 import { absenceCode, CellMetrics, encodeNumber, missingWord, NOT_A_NUMBER } from "./metrics.ts";
 import { Notes } from "./notes.ts";
-import { NumberFormat, scanNumber } from "./numbers.ts";
+import { NumberFormat, type PrintedNumber, scanNumber } from "./numbers.ts";
 
 /** Ends the reading; caught once, in index.ts. */
 export class Refused extends Error {
@@ -112,10 +112,15 @@ export class Reading {
     for (const { metrics, resaved } of this.#undecided) metrics.settle(this.format, resaved);
   }
 
-  /** Takes in what a cell shows of the file's number format, and refuses the second of two opposite proofs. */
+  /** Takes in what a cell shows of the file's number format. */
   observe(text: string, line: number): void {
     const printed = scanNumber(text);
-    if (printed === null || (printed.proof === null && printed.ambiguous === null && !printed.spaced)) return;
+    if (printed !== null) this.observeNumber(printed, text, line);
+  }
+
+  /** The same for a number that is read already. Refuses the second of two opposite proofs. */
+  observeNumber(printed: PrintedNumber, text: string, line: number): void {
+    if (printed.proof === null && printed.ambiguous === null && !printed.spaced) return;
     this.format.observe(printed, text, line);
     if (!this.format.contradictory) return;
     const { english, european } = this.format;
@@ -142,6 +147,8 @@ export interface Place {
   readonly unit: string;
   /** Power of ten of the unit, null for an unknown one. */
   readonly shift: number | null;
+  /** True for a metric whose cells are text. */
+  readonly isText: boolean;
   readonly resaved: boolean;
 }
 
@@ -164,18 +171,14 @@ export class CellReader {
     this.value = 0;
     this.text = null;
     const printed = cell.trim();
-    const missing = missingWord(printed);
-    if (missing !== null) {
-      this.code = absenceCode(missing);
-      return;
-    }
-    const number = isText(place.metric) ? null : scanNumber(printed);
+    const number = place.isText ? null : scanNumber(printed);
     if (number === null) {
-      this.code = NOT_A_NUMBER;
-      this.text = this.#reading.shared(printed);
+      const missing = missingWord(printed);
+      this.code = missing === null ? NOT_A_NUMBER : absenceCode(missing);
+      if (missing === null) this.text = this.#reading.shared(printed);
       return;
     }
-    this.#reading.observe(printed, line);
+    this.#reading.observeNumber(number, printed, line);
     if (place.shift === null) {
       this.code = NOT_A_NUMBER;
       this.#reading.notes.add(
