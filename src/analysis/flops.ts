@@ -218,7 +218,7 @@ const NOT_COUNTED = { value: null, metrics: [], reason: "no operations were coun
 function withoutWork(achieved: ReadonlyMap<string, Known<number>>): string {
   const uncounted = CORE_PRECISIONS.map(({ precision }) => precision).filter((precision) => !achieved.has(precision));
   if (uncounted.length > 0) return `operations were not counted for ${uncounted.join(", ")}`;
-  return "no arithmetic was counted beside moves";
+  return "no floating-point work beside moves";
 }
 
 const rateOf = ([, rate]: [string, Known<number>]): number => rate.value ?? 0;
