@@ -1,4 +1,4 @@
-import { parentPort, workerData } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
 import { type AnalysisInput, analyze, wantsMetric } from "../src/analysis/index.ts";
 import { openFile } from "../src/base/file-source.ts";
 import { type AnalysisAnswer, type AnalysisTask, analysisTaskSchema } from "../src/model/jobs.ts";
@@ -7,7 +7,7 @@ import { DEFAULT_READ_LIMITS, type ReadFailure } from "../src/model/report.ts";
 import { profileResultSchema } from "../src/model/result.ts";
 import { readReport } from "../src/report/detect.ts";
 
-/** Reads the reports of a task, analyses them and answers once. Runs in a worker thread, apart from the service's loop. */
+/** Reads the reports of a task and analyses them. Runs in a worker thread, apart from the service's loop. */
 async function run(task: AnalysisTask): Promise<AnalysisAnswer> {
   const inputs: AnalysisInput[] = [];
   const limits = { ...DEFAULT_READ_LIMITS, maxBytes: task.max_decompressed_bytes };
@@ -41,4 +41,7 @@ const unreadable = ({ code, message, hint, evidence }: ReadFailure, reportId: st
   evidence: { ...evidence, reason: code, report_id: reportId },
 });
 
-parentPort?.postMessage(await run(analysisTaskSchema.parse(workerData)));
+// One task at a time is sent here. What fails unexpectedly ends the thread, and whoever sent the task sees that.
+parentPort?.on("message", async (message: unknown) => {
+  parentPort?.postMessage(await run(analysisTaskSchema.parse(message)));
+});

@@ -14,7 +14,7 @@ import {
 import type { ProfilePorts } from "../src/profiles/ports.ts";
 import { startQueueWorker } from "../src/queue/analysis-queue.ts";
 import type { RedisConnections } from "../src/queue/connections.ts";
-import { runAnalysisThread, type ThreadOutcome } from "./run-analysis-thread.ts";
+import { AnalysisThreads, type ThreadOutcome } from "./analysis-threads.ts";
 
 export interface AnalysisWorker {
   /** Takes no more jobs; running ones go on until they are done or `giveUp` fires, and are then given back. */
@@ -35,6 +35,10 @@ export function startAnalysisWorker(
 ): AnalysisWorker {
   const stopping = new AbortController();
   const warn = (error: Error): void => ports.warn("queue analysis", error);
+  const threads = new AnalysisThreads({
+    timeoutMs: limits.ANALYSIS_TIMEOUT_S * 1000,
+    memoryMb: limits.ANALYSIS_MEMORY_MB,
+  });
 
   const process = async (data: unknown): Promise<void> => {
     const { profile_id } = analysisJobSchema.parse(data);
@@ -42,27 +46,22 @@ export function startAnalysisWorker(
     if (!attempt) return;
     const outcome = await analyse(attempt);
     if (outcome.kind === "aborted") {
-      if (stopping.signal.aborted)
-        throw new Error(`the service stops; the analysis of profile ${profile_id} is given back`);
-      return;
+      if (!stopping.signal.aborted) return;
+      throw new Error(`the service stops; the analysis of profile ${profile_id} is given back`);
     }
-    const stored =
-      outcome.kind === "result"
-        ? await finishAnalysis(ports, attempt, outcome.body)
-        : await failAnalysis(ports, attempt, outcome.failure);
-    if (stored)
-      metrics.profilesEnded.inc({
-        state: outcome.kind === "result" ? "succeeded" : "failed",
-        code: outcome.kind === "result" ? "" : outcome.failure.code,
-      });
+    if (outcome.kind === "result") {
+      if (await finishAnalysis(ports, attempt, outcome.body))
+        metrics.profilesEnded.inc({ state: "succeeded", code: "" });
+    } else if (await failAnalysis(ports, attempt, outcome.failure)) {
+      metrics.profilesEnded.inc({ state: "failed", code: outcome.failure.code });
+    }
   };
 
   const analyse = async (attempt: AnalysisAttempt): Promise<ThreadOutcome> => {
     const unwanted = new AbortController();
-    const look = (): void => {
+    const stop = onProfileChange(ports, attempt.profileId, () => {
       isWanted(ports, attempt).then((wanted) => wanted || unwanted.abort(), warn);
-    };
-    const stop = onProfileChange(ports, attempt.profileId, look);
+    });
     const timer = metrics.analysisDuration.startTimer();
     try {
       const reports = await Promise.all(
@@ -72,19 +71,9 @@ export function startAnalysisWorker(
           path: await ports.artifacts.localPath(storage_key),
         })),
       );
-      return await runAnalysisThread(
-        {
-          target: attempt.request.target,
-          top_n: attempt.request.top_n,
-          max_decompressed_bytes: limits.MAX_DECOMPRESSED_BYTES,
-          reports,
-        },
-        {
-          timeoutMs: limits.ANALYSIS_TIMEOUT_S * 1000,
-          memoryMb: limits.ANALYSIS_MEMORY_MB,
-          signal: AbortSignal.any([unwanted.signal, stopping.signal]),
-        },
-      );
+      const { target, top_n } = attempt.request;
+      const task = { target, top_n, max_decompressed_bytes: limits.MAX_DECOMPRESSED_BYTES, reports };
+      return await threads.run(task, AbortSignal.any([unwanted.signal, stopping.signal]));
     } catch (error) {
       if (error instanceof ArtifactMissingError) return { kind: "failure", failure: reportMissing(attempt) };
       throw error;
@@ -101,6 +90,7 @@ export function startAnalysisWorker(
       if (giveUp.aborted) abort();
       else giveUp.addEventListener("abort", abort, { once: true });
       await worker.close();
+      await threads.close();
     },
   };
 }
