@@ -4,8 +4,8 @@ import { gunzipChunks } from "./gzip.ts";
 import { err, ok, type Result } from "./result.ts";
 import { unzstdChunks } from "./zstd.ts";
 
-/** A report in a `.ncu-repz` in a `.gz` is two deep; what is nested deeper is not a report. */
-const MAX_DEPTH = 3;
+/** A `.ncu-repz` in a `.gz` is two deep; what is nested deeper is not a report. */
+const MAX_DEPTH = 2;
 /**
  * Reports shrink to a tenth. Data that grow by more than this factor, once the result is large, are not reports but an
  * attempt to keep the host busy (gzip reaches 1,030 with zeros).

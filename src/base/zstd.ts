@@ -1,16 +1,16 @@
-import { Decompress } from "fzstd";
 import { type ByteSource, BytesError } from "./bytes.ts";
+import { BlockDecoder, MAX_BLOCK } from "./zstd-block.ts";
+import { ZstdError } from "./zstd-entropy.ts";
 
-/** RFC 8878 section 3.1.1.1.2 recommends decoders to support at least 8 MiB; the zstd program stops at 128 MiB. */
-const MAX_WINDOW = 64 * 1024 ** 2;
-/** RFC 8878 section 3.1.1.2.4: Block_Maximum_Size. */
-const MAX_BLOCK = 128 * 1024;
+/** Level 20 of the zstd program; ordinary levels need 8 MiB or less. */
+const MAX_WINDOW = 32 * 1024 ** 2;
 const MAGIC = 0xfd2fb528;
 
 /**
- * Decompresses zstd (RFC 8878), also several frames in a row. The library decodes blocks; the frames are taken apart
- * here, because it is given exactly one block at a time: what one call can produce is then bounded, and so is the
- * window that a frame may ask for. Checksums of frames are not verified (the library does not).
+ * Decompresses zstd (RFC 8878), also several frames in a row. The zlib of Node 20 has no zstd, and the decoders that
+ * were found for it either need all data at once or can be kept busy for minutes by a block of thirty bytes: this one is
+ * bounded in time and memory by what goes in and comes out. Chunks are valid until the next one is asked for. Checksums
+ * of frames are not verified; a frame's declared size is.
  */
 export async function* unzstdChunks(source: ByteSource): AsyncGenerator<Uint8Array> {
   const input = new Input(source);
@@ -21,59 +21,59 @@ export async function* unzstdChunks(source: ByteSource): AsyncGenerator<Uint8Arr
       continue;
     }
     if (magic !== MAGIC) throw damaged(source, "no frame starts here");
-    yield* frame(input, source);
+    try {
+      yield* frame(input);
+    } catch (error) {
+      if (!(error instanceof ZstdError)) throw error;
+      throw damaged(source, error.message, error);
+    }
   }
 }
 
-async function* frame(input: Input, source: ByteSource): AsyncGenerator<Uint8Array> {
-  const header = await frameHeader(input, source);
-  let ready: Uint8Array[] = [];
-  const decoder = new Decompress((chunk) => ready.push(chunk));
-  const push = (bytes: Uint8Array, final: boolean): void => {
-    try {
-      decoder.push(bytes, final);
-    } catch (error) {
-      throw damaged(source, error instanceof Error ? error.message : String(error), error);
-    }
-  };
-  push(header.bytes, false);
+/** Sections 3.1.1 and 3.1.1.2. */
+async function* frame(input: Input): AsyncGenerator<Uint8Array> {
+  const header = await frameHeader(input);
+  const decoder = new BlockDecoder(header.window);
+  let size = 0;
   for (let last = false; !last; ) {
     const prefix = await input.take(3);
     const bits = (prefix[0] ?? 0) | ((prefix[1] ?? 0) << 8) | ((prefix[2] ?? 0) << 16);
     last = (bits & 1) === 1;
     const type = (bits >> 1) & 3;
-    const size = bits >> 3;
-    if (type === 3 || size > MAX_BLOCK) throw damaged(source, `a block of type ${type} and ${size} bytes`);
-    const block = new Uint8Array(3 + (type === 1 ? 1 : size));
-    block.set(prefix);
-    block.set(await input.take(block.length - 3), 3);
-    push(block, false);
-    const chunks = ready;
-    ready = [];
-    yield* chunks;
+    const length = bits >> 3;
+    if (type === 3 || length > MAX_BLOCK) throw new ZstdError(`a block of type ${type} and ${length} bytes`);
+    const bytes = await input.take(type === 1 ? 1 : length);
+    const chunk =
+      type === 0
+        ? decoder.raw(bytes)
+        : type === 1
+          ? decoder.repeated(bytes[0] ?? 0, length)
+          : decoder.compressed(bytes);
+    size += chunk.length;
+    if (chunk.length > 0) yield chunk;
   }
-  if (header.hasChecksum) push(await input.take(4), false);
-  push(new Uint8Array(0), true);
-  yield* ready;
+  if (header.hasChecksum) await input.take(4);
+  if (header.contentSize !== null && header.contentSize !== size) {
+    throw new ZstdError(`a frame of ${size} bytes that declares ${header.contentSize}`);
+  }
 }
 
-/** RFC 8878 section 3.1.1.1, with the magic number put back in front. */
-async function frameHeader(input: Input, source: ByteSource): Promise<{ bytes: Uint8Array; hasChecksum: boolean }> {
-  const descriptor = (await input.take(1))[0] ?? 0;
-  const single = ((descriptor >> 5) & 1) === 1;
-  const dictionary = descriptor & 3;
-  if (dictionary !== 0) throw damaged(source, "a frame that needs a dictionary");
+/** Section 3.1.1.1. */
+async function frameHeader(
+  input: Input,
+): Promise<{ window: number; contentSize: number | null; hasChecksum: boolean }> {
+  const [descriptor = 0] = await input.take(1);
+  if ((descriptor & 8) !== 0) throw new ZstdError("a reserved bit of a frame header is set");
+  if ((descriptor & 3) !== 0) throw new ZstdError("a frame that needs a dictionary");
+  const single = (descriptor & 0x20) !== 0;
+  const declared = single ? null : windowSize((await input.take(1))[0] ?? 0);
   const sizeBytes = [single ? 1 : 0, 2, 4, 8][descriptor >> 6] ?? 0;
-  const rest = await input.take((single ? 0 : 1) + sizeBytes);
-  const bytes = new Uint8Array(5 + rest.length);
-  new DataView(bytes.buffer).setUint32(0, MAGIC, true);
-  bytes[4] = descriptor;
-  bytes.set(rest, 5);
-  const window = single ? contentSize(rest) : windowSize(rest[0] ?? 0);
+  const contentSize = sizeBytes === 0 ? null : littleEndian(await input.take(sizeBytes)) + (sizeBytes === 2 ? 256 : 0);
+  const window = declared ?? contentSize ?? 0;
   if (window > MAX_WINDOW) {
     throw new BytesError("too_large", `a zstd window of ${window} bytes; at most ${MAX_WINDOW} are decoded`);
   }
-  return { bytes, hasChecksum: ((descriptor >> 2) & 1) === 1 };
+  return { window, contentSize, hasChecksum: (descriptor & 4) !== 0 };
 }
 
 function windowSize(descriptor: number): number {
@@ -81,13 +81,13 @@ function windowSize(descriptor: number): number {
   return base + (base / 8) * (descriptor & 7);
 }
 
-function contentSize(bytes: Uint8Array): number {
-  let size = 0;
-  for (let at = bytes.length - 1; at >= 0; at -= 1) size = size * 256 + (bytes[at] ?? 0);
-  return bytes.length === 2 ? size + 256 : size;
+function littleEndian(bytes: Uint8Array): number {
+  let value = 0;
+  for (let at = bytes.length - 1; at >= 0; at -= 1) value = value * 256 + (bytes[at] ?? 0);
+  return value;
 }
 
-/** Exact takes from a source; each result is a copy. */
+/** Exact takes from a source; each is valid until the next. */
 class Input {
   readonly #source: ByteSource;
   #peeked: Uint8Array = new Uint8Array(0);
@@ -102,15 +102,16 @@ class Input {
   }
 
   async take(length: number): Promise<Uint8Array> {
-    const bytes = new Uint8Array(length);
-    bytes.set(this.#peeked);
     const from = this.#peeked.length;
-    this.#peeked = new Uint8Array(0);
     const rest = await this.#source.read(length - from);
     if (rest.length < length - from) {
       throw new BytesError("truncated", `the zstd data end too early, after ${this.#source.position} bytes`);
     }
+    if (from === 0) return rest;
+    const bytes = new Uint8Array(length);
+    bytes.set(this.#peeked);
     bytes.set(rest, from);
+    this.#peeked = new Uint8Array(0);
     return bytes;
   }
 
