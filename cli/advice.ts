@@ -1,4 +1,4 @@
-import { significant } from "../src/charts/scale.ts";
+import { significant } from "../src/charts/format.ts";
 import type { KernelEntry, LatencyReason, Limiter, OccupancyLimit } from "../src/model/result.ts";
 import { formatBytes, formatCount, formatPercent } from "./format.ts";
 
@@ -89,7 +89,8 @@ export function adviceFor(entry: KernelEntry): string[] {
 
 function latencyAdvice(entry: KernelEntry): (string | null)[] {
   const { latency, limiter, near } = entry.detail;
-  const parked = entry.findings.some(({ code }) => code === "barrier_of_parked_warps");
+  // Producer warps of a warp-specialised kernel wait at a barrier by design, also where no counter proves it.
+  const parked = limiter === "tensor" || entry.findings.some(({ code }) => code === "barrier_of_parked_warps");
   const reasons = latency.reasons.filter((reason) => !(reason === "barrier_stalls" && parked)).slice(0, MOST_REASONS);
   return [
     near ? (BY_NEAR_LIMITER[limiter] ?? BY_LIMITER[limiter]) : null,
@@ -162,7 +163,7 @@ function bankConflicts({ detail: { shared_memory: shared } }: KernelEntry): stri
  * What NVIDIA's own rules promise, the largest estimate first. The estimates overlap, so they are shown one by one and
  * never added up.
  */
-export function hintSentences({ detail: { hints } }: KernelEntry, most: number): string[] {
+export function hintSentences(hints: KernelEntry["detail"]["hints"], most: number): string[] {
   return [...hints]
     .sort((a, b) => (b.speedup_percent ?? -1) - (a.speedup_percent ?? -1))
     .slice(0, most)

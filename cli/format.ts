@@ -1,4 +1,4 @@
-import { formatShare, formatSi, significant } from "../src/charts/scale.ts";
+import { formatShare, formatSi, significant } from "../src/charts/format.ts";
 
 /** What stands where nothing was measured. */
 export const MISSING = "–";
@@ -29,6 +29,9 @@ export function formatTflops(value: number): string {
   return value.toFixed(value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2);
 }
 export { formatShare };
+
+/** Operations per byte: three digits, separated thousands where a kernel hardly touches memory. */
+export const formatIntensity = (value: number): string => (value >= 10_000 ? formatCount(value) : significant(value));
 
 /** `1 launch`, `19 launches`. */
 export const counted = (count: number, one: string, many = `${one}s`): string =>

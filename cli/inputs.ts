@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { type FileHandle, mkdtemp, open, rm, stat } from "node:fs/promises";
+import { type FileHandle, mkdtemp, open, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -45,7 +45,7 @@ export async function openInputs(names: readonly string[], stdin: Readable): Pro
   const keep = async (source: Readable): Promise<string> => {
     const handle = await namelessFile();
     kept.push(handle);
-    await pipeline(source, handle.createWriteStream({ autoClose: false }));
+    await writeFile(handle, source);
     return `/dev/fd/${handle.fd}`;
   };
   try {

@@ -97,6 +97,7 @@ async function walk(url: string, root: string, svg: string, signal: AbortSignal)
 
   await curl(`curl -sS ${url}${path}/result`);
   const result = await call.json<ProfileResult>(`${path}/result`);
+  await say("the result as JSON; `profile-kernel analyze` shows the same as a table:\n");
   await writeLines(process.stdout, resultView(terminal, result, { inputs: [REPORT], fullNames: false }));
 
   await curl(`curl -sS ${url}${path}/roofline.svg -o ${svg}`);

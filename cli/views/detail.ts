@@ -1,6 +1,6 @@
+import { significant } from "../../src/charts/format.ts";
 import { shortKernelName } from "../../src/charts/kernel-name.ts";
 import { precisionName } from "../../src/charts/roofline-model.ts";
-import { significant } from "../../src/charts/scale.ts";
 import { visibleText } from "../../src/charts/visible-text.ts";
 import type { KernelResult, Limiter } from "../../src/model/result.ts";
 import { adviceFor, hintSentences, limitNames, nextStepSentence } from "../advice.ts";
@@ -9,6 +9,7 @@ import {
   formatBytes,
   formatClock,
   formatCount,
+  formatIntensity,
   formatPercent,
   formatRate,
   formatShare,
@@ -21,7 +22,7 @@ import { pairs, paragraph, table } from "../layout.ts";
 import { paint, type Terminal } from "../terminal.ts";
 import { findingsView } from "./findings.ts";
 import { header } from "./header.ts";
-import { CLASS_STYLES } from "./kernel-cells.ts";
+import { CLASS_STYLES, reasonFor } from "./kernel-cells.ts";
 import type { ViewOptions } from "./ranking.ts";
 
 /** Names of the resources as they stand in a sentence. */
@@ -48,8 +49,7 @@ export function detailView(terminal: Terminal, result: KernelResult, options: Vi
   const { display } = result.detail.names;
   const name = options.fullNames ? visibleText(display) : shortKernelName(display);
   const style = result.roofline === null ? "dim" : CLASS_STYLES[result.roofline];
-  const section = (title: string, lines: readonly string[]): string[] =>
-    lines.length === 0 ? [] : ["", paint(terminal, "bold", title), ...lines];
+  const section: Section = (title, lines) => (lines.length === 0 ? [] : ["", paint(terminal, "bold", title), ...lines]);
   return [
     ...header(terminal, result, options.inputs),
     "",
@@ -62,6 +62,19 @@ export function detailView(terminal: Terminal, result: KernelResult, options: Vi
       "Where to look next",
       adviceFor(result).flatMap((advice) => paragraph(terminal, "  - ", advice)),
     ),
+    ...(result.detail.launch.failure === null ? measured(terminal, result, section) : []),
+    ...section("Also matched", otherLines(terminal, result)),
+    "",
+    ...findingsView(terminal, result),
+    ...sourceLines(terminal, result),
+  ];
+}
+
+type Section = (title: string, lines: readonly string[]) => string[];
+
+/** The numbers; a launch that failed has none. */
+function measured(terminal: Terminal, result: KernelResult, section: Section): string[] {
+  return [
     ...section("Time", pairs(terminal, timeRows(result))),
     ...section("Compute", pairs(terminal, computeRows(result))),
     ...section("Memory", memoryLines(terminal, result)),
@@ -69,10 +82,6 @@ export function detailView(terminal: Terminal, result: KernelResult, options: Vi
     ...section("Occupancy", occupancyLines(terminal, result)),
     ...section("Shapes and clusters", clusterLines(terminal, result)),
     ...section("Rules of Nsight Compute (its own estimates; they overlap)", hintLines(terminal, result)),
-    ...section("Also matched", otherLines(terminal, result)),
-    "",
-    ...findingsView(terminal, result),
-    ...sourceLines(terminal, result),
   ];
 }
 
@@ -99,8 +108,7 @@ export function verdictSentence(result: KernelResult): string {
 type Row = readonly [string, string];
 
 /** Why a field is null, in brackets behind the dash. */
-const reason = (result: KernelResult, path: string): string =>
-  `${MISSING} (${visibleText(result.detail.null_reasons[path] ?? "not collected")})`;
+const reason = (result: KernelResult, path: string): string => `${MISSING} (${visibleText(reasonFor(result, path))})`;
 
 function timeRows(result: KernelResult): Row[] {
   const { timing, share_of_report: share, launch } = result.detail;
@@ -152,7 +160,7 @@ function computeRows(result: KernelResult): Row[] {
     [
       "compute",
       detail.compute_utilization === null
-        ? reason(result, "compute_utilization")
+        ? reason(result, "detail.compute_utilization")
         : `${formatPercent(detail.compute_utilization)} of the peak${basisText(detail.compute_basis)}${detail.compute_utilization_set_by.length === 0 ? "" : `, set by ${detail.compute_utilization_set_by.join(", ")}`}`,
     ],
   ];
@@ -169,13 +177,13 @@ function computeRows(result: KernelResult): Row[] {
     ]);
   }
   if (achieved.length === 0) {
-    rows.push(["TFLOPS", detail.tflops_by_precision === null ? reason(result, "tflops") : "no floating-point work"]);
+    rows.push(["TFLOPS", reason(result, "tflops")]);
   }
   if (detail.arithmetic_intensity_flop_per_byte !== null) {
     const ridge = detail.ridge_point_flop_per_byte;
     rows.push([
       "intensity",
-      `${significant(detail.arithmetic_intensity_flop_per_byte)} FLOP/byte${ridge === null ? "" : `, ridge at ${significant(ridge)}`}`,
+      `${formatIntensity(detail.arithmetic_intensity_flop_per_byte)} FLOP/byte${ridge === null ? "" : `, ridge at ${formatIntensity(ridge)}`}`,
     ]);
   }
   if (detail.issue_slot_utilization !== null)
@@ -190,45 +198,53 @@ const basisText = (basis: string | null): string =>
 
 function memoryLines(terminal: Terminal, result: KernelResult): string[] {
   const { memory } = result.detail;
-  const rows = memory.levels.map((level) => [
+  const levels = memory.levels.filter(({ bytes_per_s: rate, utilization: used }) => rate !== null || used !== null);
+  const rows = levels.map((level) => [
     { text: level.level.toUpperCase() },
     { text: orMissing(level.bytes_per_s, formatRate) },
     { text: orMissing(level.peak_bytes_per_s, formatRate) },
     { text: orMissing(level.utilization, formatPercent) },
     { text: orMissing(level.hit_rate, formatPercent) },
-    { text: orMissing(level.arithmetic_intensity_flop_per_byte, significant) },
+    { text: orMissing(level.arithmetic_intensity_flop_per_byte, formatIntensity) },
   ]);
   const columns = ["traffic", "peak", "used", "hit rate", "FLOP/byte"].map((title) => ({
     title,
     align: "right" as const,
   }));
-  const facts: Row[] = [
-    [
-      "DRAM read, written",
-      [memory.dram_bytes_read, memory.dram_bytes_written].map((bytes) => orMissing(bytes, formatBytes)).join(", "),
-    ],
-    [
-      "sectors per request",
-      [memory.sectors_per_request_load, memory.sectors_per_request_store]
-        .map((value) => orMissing(value, significant))
-        .join(" load, ")
-        .concat(" store"),
-    ],
-  ];
+  const l1Counted = levels.some(({ level, bytes_per_s: rate }) => level === "l1" && rate !== null);
   return [
     ...(rows.length === 0
       ? []
       : table(terminal, [{ title: "", align: "left" }, ...columns], rows).map((line) => `  ${line}`)),
-    ...pairs(terminal, facts),
-    ...(rows.length === 0
-      ? []
-      : paragraph(
-          terminal,
-          "  ",
-          "L1 counts what loads return to registers; copies by TMA and cp.async pass it uncounted.",
-          "dim",
-        )),
+    ...(l1Counted ? paragraph(terminal, "  ", L1_NOTE, "dim") : []),
+    ...pairs(terminal, [
+      ...both("DRAM bytes", "read", memory.dram_bytes_read, "written", memory.dram_bytes_written, formatBytes),
+      ...both(
+        "sectors/request",
+        "load",
+        memory.sectors_per_request_load,
+        "store",
+        memory.sectors_per_request_store,
+        significant,
+      ),
+    ]),
   ];
+}
+
+const L1_NOTE = "L1 counts what loads return to registers; copies by TMA and cp.async pass it uncounted.";
+
+/** Two numbers of one kind in a row; no row where neither was measured. */
+function both(
+  label: string,
+  first: string,
+  a: number | null,
+  second: string,
+  b: number | null,
+  format: (value: number) => string,
+): Row[] {
+  return a === null && b === null
+    ? []
+    : [[label, `${first} ${orMissing(a, format)}, ${second} ${orMissing(b, format)}`]];
 }
 
 const BAR = 30;
@@ -237,7 +253,7 @@ const SMALLEST_STALL = 0.01;
 
 function stallLines(terminal: Terminal, result: KernelResult): string[] {
   const shares = result.warp_stall_reasons;
-  if (shares === null) return [`  ${reason(result, "warp_stall_reasons")}`];
+  if (shares === null) return paragraph(terminal, "  ", reason(result, "warp_stall_reasons"));
   return Object.entries(shares)
     .filter(([, share]) => share >= SMALLEST_STALL)
     .map(([group, share]) => {
@@ -258,7 +274,7 @@ function occupancyLines(terminal: Terminal, result: KernelResult): string[] {
         ? reason(result, "sm_occupancy")
         : `${formatShare(result.sm_occupancy)} of ${orMissing(occupancy.theoretical, formatShare)} theoretical`,
     ],
-    ["limited by", occupancy.limiters.length === 0 ? "nothing" : limitNames(occupancy.limiters)],
+    ["limited by", limitedBy(result)],
     ...(limits.length === 0 ? [] : [["blocks per SM", `at most: ${limits.join(", ")}`] as const]),
     [
       "registers",
@@ -268,13 +284,24 @@ function occupancyLines(terminal: Terminal, result: KernelResult): string[] {
       "shared memory",
       `${orMissing(result.shared_memory_usage_bytes, formatBytes)} per block (${orMissing(shared.static_bytes, formatBytes)} static, ${orMissing(shared.dynamic_bytes, formatBytes)} dynamic)`,
     ],
-    ...(shared.bank_conflict_share === null
+    ...(!shared.bank_conflict_share
       ? []
       : [["bank conflicts", `${formatShare(shared.bank_conflict_share)} of the wavefronts`] as const]),
-    ["next step", nextStepSentence(result) ?? "none: nothing binds that could be changed"],
+    ...(occupancy.theoretical === null ? [] : [["next step", nextStep(result)] as const]),
   ];
   return pairs(terminal, rows);
 }
+
+function limitedBy(result: KernelResult): string {
+  const { limiters, theoretical } = result.detail.occupancy;
+  if (limiters.length > 0) return limitNames(limiters);
+  return theoretical === null
+    ? reason(result, "detail.occupancy.theoretical")
+    : "nothing: as many warps as the SM takes";
+}
+
+const nextStep = (result: KernelResult): string =>
+  nextStepSentence(result) ?? `none: ${visibleText(reasonFor(result, "detail.occupancy.next_step"))}`;
 
 /** Only where there is more than one: a single cluster is the whole kernel. */
 function clusterLines(terminal: Terminal, result: KernelResult): string[] {
@@ -309,7 +336,9 @@ function clusterLines(terminal: Terminal, result: KernelResult): string[] {
 const MOST_HINTS = 6;
 
 function hintLines(terminal: Terminal, result: KernelResult): string[] {
-  return hintSentences(result, MOST_HINTS).flatMap((sentence) => paragraph(terminal, "  - ", visibleText(sentence)));
+  return hintSentences(result.detail.hints, MOST_HINTS).flatMap((sentence) =>
+    paragraph(terminal, "  - ", visibleText(sentence)),
+  );
 }
 
 const MOST_OTHERS = 10;

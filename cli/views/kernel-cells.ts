@@ -32,7 +32,8 @@ const superscript = (number: number): string =>
   [...String(number)].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]).join("");
 
 /** Why a field is null: the result says so by the field's path. */
-const reasonFor = (entry: KernelEntry, path: string): string => entry.detail.null_reasons[path] ?? "not collected";
+export const reasonFor = (entry: KernelEntry, path: string): string =>
+  entry.detail.null_reasons[path] ?? "not collected";
 
 const cellOf = (
   notes: Footnotes,
@@ -54,10 +55,16 @@ export const limiterCell = (entry: KernelEntry): Cell => ({ text: entry.detail.l
 
 /** Total time of the kernel, which is what it is ranked by. */
 export const timeCell = (entry: KernelEntry, notes: Footnotes): Cell =>
-  cellOf(notes, entry, "timing.total_us", entry.detail.timing.total_us, formatTime);
+  cellOf(notes, entry, "detail.timing.total_us", entry.detail.timing.total_us, formatTime);
 
 export const shareCell = (entry: KernelEntry, notes: Footnotes): Cell =>
-  cellOf(notes, entry, "share_of_report", entry.fraction_of_pipeline ?? entry.detail.share_of_report, formatShare);
+  cellOf(
+    notes,
+    entry,
+    "detail.share_of_report",
+    entry.fraction_of_pipeline ?? entry.detail.share_of_report,
+    formatShare,
+  );
 
 export const launchesCell = (entry: KernelEntry): Cell => ({ text: String(entry.detail.timing.n) });
 
@@ -76,15 +83,11 @@ export function memoryCell(entry: KernelEntry, notes: Footnotes): Cell {
 export function computeCell(entry: KernelEntry, notes: Footnotes): Cell {
   const { compute_basis: basis, compute_utilization: value } = entry.detail;
   const mark = basis === "estimated" ? "~" : basis === "lower_bound" ? ">" : "";
-  return cellOf(notes, entry, "compute_utilization", value, (known) => mark + formatPercent(known));
+  return cellOf(notes, entry, "detail.compute_utilization", value, (known) => mark + formatPercent(known));
 }
 
-export function tflopsCell(entry: KernelEntry, notes: Footnotes): Cell {
-  if (entry.tflops === null && entry.detail.dominant_precision === null && entry.detail.tflops_by_precision !== null) {
-    return notes.missing("no floating-point work");
-  }
-  return cellOf(notes, entry, "tflops", entry.tflops, formatTflops);
-}
+export const tflopsCell = (entry: KernelEntry, notes: Footnotes): Cell =>
+  cellOf(notes, entry, "tflops", entry.tflops, formatTflops);
 
 export const precisionCell = (entry: KernelEntry): Cell => ({
   text: entry.detail.dominant_precision?.replaceAll("_", " ") ?? "",
@@ -96,7 +99,8 @@ export const occupancyCell = (entry: KernelEntry, notes: Footnotes): Cell =>
 /** The level alone; its text stands below the table. */
 export function headroomCell(entry: KernelEntry, notes: Footnotes): Cell {
   const { level } = entry.detail.headroom;
-  if (level === null) return notes.missing(entry.detail.roofline_null_reason ?? reasonFor(entry, "headroom.level"));
+  if (level === null)
+    return notes.missing(entry.detail.roofline_null_reason ?? reasonFor(entry, "detail.headroom.level"));
   const style = LEVEL_STYLES[level];
   return style === undefined ? { text: level } : { text: level, style };
 }

@@ -1,6 +1,6 @@
+import { formatShare } from "./format.ts";
 import { classOf } from "./palette.ts";
 import type { ChartKernel, RooflineModel } from "./roofline-model.ts";
-import { formatShare } from "./scale.ts";
 import { element, textElement } from "./svg.ts";
 import { truncate } from "./visible-text.ts";
 

@@ -108,16 +108,13 @@ function placeOf(entry: KernelEntry): Omit<RoofPoint, keyof ChartKernel> | strin
     memory,
     null_reasons,
   } = entry.detail;
-  if (precision === null) {
-    return entry.detail.tflops_by_precision === null
-      ? (null_reasons.tflops_by_precision ?? "operations not counted")
-      : "no floating-point work";
+  if (precision === null || entry.tflops === null || entry.tflops <= 0) {
+    return null_reasons.tflops ?? "operations not counted";
   }
-  if (entry.tflops === null || entry.tflops <= 0) return null_reasons.tflops ?? "operations not counted";
   if (intensity === null || intensity <= 0 || !Number.isFinite(intensity)) {
     return memory.dram_bytes_per_s === 0
       ? "no DRAM traffic"
-      : (null_reasons.arithmetic_intensity_flop_per_byte ?? "DRAM traffic not counted");
+      : (null_reasons["detail.arithmetic_intensity_flop_per_byte"] ?? "DRAM traffic not counted");
   }
   const l2 = memory.levels.find(({ level }) => level === "l2")?.arithmetic_intensity_flop_per_byte ?? null;
   const l2Intensity = l2 !== null && l2 > 0 && Number.isFinite(l2) ? l2 : null;

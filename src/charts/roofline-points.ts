@@ -1,9 +1,9 @@
+import { formatShare, formatSi, significant } from "./format.ts";
 import { classOf } from "./palette.ts";
 import { placeLabels } from "./place-labels.ts";
 import { MOST_ROWS } from "./roofline-legend.ts";
 import type { RooflineModel, RoofPoint } from "./roofline-model.ts";
 import { line, type Plot, radius } from "./roofline-plot.ts";
-import { formatShare, formatSi, significant } from "./scale.ts";
 import { coordinate, element, escapeXml, textElement } from "./svg.ts";
 
 /** Large circles first, so that small ones stay visible; the numbers above all of them. */

@@ -1,7 +1,7 @@
+import { formatSi, significant } from "./format.ts";
 import { spreadVertically } from "./place-labels.ts";
 import type { BandwidthRoof, ComputeRoof, RooflineModel } from "./roofline-model.ts";
 import { line, type Plot, radius } from "./roofline-plot.ts";
-import { formatSi, significant } from "./scale.ts";
 import { coordinate, element, textElement } from "./svg.ts";
 
 const LEVEL_NAMES = { dram: "DRAM", l2: "L2", l1: "L1" } as const;

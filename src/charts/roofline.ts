@@ -1,11 +1,12 @@
 import type { ProfileResult } from "../model/result.ts";
+import { formatSi, formatTick, significant } from "./format.ts";
 import { chartStyle } from "./palette.ts";
 import { legend } from "./roofline-legend.ts";
 import { type RooflineModel, rooflineModel } from "./roofline-model.ts";
 import { line, type Plot } from "./roofline-plot.ts";
 import { circles } from "./roofline-points.ts";
 import { bandwidthLine, computeLabels, computeLine } from "./roofline-roofs.ts";
-import { formatSi, formatTick, logAxis, significant } from "./scale.ts";
+import { logAxis } from "./scale.ts";
 import { coordinate, element, escapeXml, textElement } from "./svg.ts";
 
 export interface RooflineOptions {

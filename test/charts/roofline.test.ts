@@ -48,7 +48,7 @@ function placed(
 const integerOnly = (name: string): KernelEntry =>
   kernelEntry(
     { target: name, roofline: "latency-bound", memory_bw_utilization: 0.017 },
-    { tflops_by_precision: {}, share_of_report: 0.01 },
+    { tflops_by_precision: {}, share_of_report: 0.01, null_reasons: { tflops: "no floating-point work" } },
   );
 
 const draw = (result: ProfileResult): XmlElement => parseXml(rooflineSvg(result));
@@ -100,10 +100,7 @@ describe("rooflineSvg", () => {
   });
 
   it("gives the report's reason for a kernel whose operations were not counted", () => {
-    const uncounted = kernelEntry(
-      { target: "lean" },
-      { null_reasons: { tflops_by_precision: "operations are not in the report" } },
-    );
+    const uncounted = kernelEntry({ target: "lean" }, { null_reasons: { tflops: "operations are not in the report" } });
     expect(texts(draw(pipelineResult([uncounted])))).toContain("Not placed: operations are not in the report");
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { formatShare, formatSi, formatTick, logAxis, significant } from "../../src/charts/scale.ts";
+import { formatTick } from "../../src/charts/format.ts";
+import { logAxis } from "../../src/charts/scale.ts";
 
 describe("logAxis", () => {
   it("maps decades to equal lengths", () => {
@@ -14,32 +15,5 @@ describe("logAxis", () => {
 
   it("has exact ticks below one", () => {
     expect(logAxis([0.0009, 2], [0, 100]).ticks.map(formatTick)).toEqual(["0.001", "0.01", "0.1", "1"]);
-  });
-});
-
-describe("numbers for reading", () => {
-  it.each([
-    [4.81e12, "4.81 T"],
-    [874.2e12, "874 T"],
-    [1.634e15, "1.63 P"],
-    [999.9e9, "1.00 T"],
-    [2.9e9, "2.90 G"],
-    [0.5, "0.500 "],
-  ])("%d with a prefix", (value, expected) => {
-    expect(formatSi(value)).toBe(expected);
-  });
-
-  it.each([
-    [0, "0"],
-    [0.0137, "0.0137"],
-    [66.13, "66.1"],
-    [1634.2, "1634"],
-    [2e-9, "2.0e-9"],
-  ])("%d with three digits", (value, expected) => {
-    expect(significant(value)).toBe(expected);
-  });
-
-  it("never calls a small share zero, nor zero a share", () => {
-    expect([0, 0.0001, 0.0006, 0.327, 1.2].map(formatShare)).toEqual(["0.0%", "<0.1%", "0.1%", "32.7%", "120.0%"]);
   });
 });

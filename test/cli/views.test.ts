@@ -199,7 +199,7 @@ describe("one kernel", () => {
     };
     const text = view(kernelResult(entry));
     expect(text).toMatch(/L2 +6\.14 TB\/s +10\.3 TB\/s +96% +26% +45\.3/);
-    expect(text).toContain("DRAM read, written   4,193,173,760 B, 136,596,480 B");
+    expect(text).toContain("DRAM bytes  read 4,193,173,760 B, written 136,596,480 B");
     expect(text).toMatch(/66% {2}█{20} +memory dependency\n {3}19% {2}█{6} +synchronization\n/);
     expect(text).not.toContain("not selected");
     expect(text).toContain("at most: registers 4, shared memory 3, warps 16");
