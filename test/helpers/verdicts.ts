@@ -20,7 +20,8 @@ export async function inputFrom(path: string, all = false): Promise<AnalysisInpu
   return { report: result.value, id: null, sha256: null };
 }
 
-export const fixtureInput = (name: string, all = false): Promise<AnalysisInput> => inputFrom(fixturePath(H200 + name), all);
+export const fixtureInput = (name: string, all = false): Promise<AnalysisInput> =>
+  inputFrom(fixturePath(H200 + name), all);
 
 export const launchResultsOf = (input: AnalysisInput): KernelResult[] => [...launchResults(input)];
 
@@ -34,7 +35,7 @@ export function asRecorded(result: KernelResult): Record<string, Json> {
   const step = detail.occupancy.next_step;
   return {
     kernel_index: detail.launch.index,
-    nvtx: detail.launch.nvtx[0],
+    nvtx: detail.launch.nvtx[0] ?? null,
     grid: detail.launch.grid,
     block: detail.launch.block,
     name_in_report: detail.names.display,
