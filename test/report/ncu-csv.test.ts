@@ -184,158 +184,152 @@ const NOISE = Array.from({ length: 300 }, (_, step) => `${step} 4 8 8\n0.42688${
 const swap = (cell: string): string => cell.replace(/[.,]/g, (separator) => (separator === "." ? "," : "."));
 const isNumeric = (cell: string): boolean => /^-?\d[\d.,]*$/.test(cell);
 
-describe.each(["h200-full.raw.csv.gz", "h200-full.raw-base-units.csv.gz", "h200-full.details.csv.gz"])(
-  "the same launches out of %s",
-  (page) => {
-    let text: string;
-    let rows: string[][];
-    let expected: ReturnType<typeof plainLaunches>;
-    let withoutResolution: ReturnType<typeof plainLaunches>;
-    let isDetails: boolean;
-    beforeAll(async () => {
-      text = pageText(page);
-      rows = tableOf(text);
-      const report = await read(text);
-      expected = plainLaunches(report);
-      withoutResolution = plainLaunches(report, false);
-      isDetails = page.includes("details");
+describe.each(["h200-full.raw.csv.gz", "h200-full.details.csv.gz"])("the same launches out of %s", (page) => {
+  let text: string;
+  let rows: string[][];
+  let expected: ReturnType<typeof plainLaunches>;
+  let withoutResolution: ReturnType<typeof plainLaunches>;
+  let isDetails: boolean;
+  beforeAll(async () => {
+    text = pageText(page);
+    rows = tableOf(text);
+    const report = await read(text);
+    expected = plainLaunches(report);
+    withoutResolution = plainLaunches(report, false);
+    isDetails = page.includes("details");
+  });
+
+  const utf16 = (little: boolean): Buffer => {
+    const bytes = Buffer.from(`\ufeff${text}`, "utf16le");
+    return little ? bytes : bytes.swap16();
+  };
+
+  test("with a byte order mark", async () => {
+    expectSame(plainLaunches(await read(`\ufeff${text}`)), expected);
+  });
+
+  test("with CRLF", async () => {
+    expectSame(plainLaunches(await read(text.replaceAll("\n", "\r\n"))), expected);
+  });
+
+  test("in UTF-16, both orders, with and without a mark", async () => {
+    const kind = isDetails ? "ncu-csv-details" : "ncu-csv-raw";
+    for (const bytes of [utf16(true), utf16(false), utf16(true).subarray(2), utf16(false).subarray(2)]) {
+      expect(detected(bytes.subarray(0, 65_536))).toBe(kind);
+      expectSame(plainLaunches(await read(bytes)), expected);
+    }
+  });
+
+  test("compressed, through detection", async () => {
+    const result = await readReport(openBuffer(gzipSync(text)));
+    expectSame(result.ok ? plainLaunches(result.value) : [], expected);
+  });
+
+  test("between hundreds of lines of program output", async () => {
+    const before = `==PROF== Connected to process 7 (/bin/x)\n${NOISE}no line end==PROF== Disconnected from process 7\n`;
+    const report = await read(`${before}${text}\n==PROF== Disconnected from process 7\ndone, "all\n`);
+    expectSame(plainLaunches(report), expected);
+    expect(detected(before + text)).toBe(isDetails ? "ncu-csv-details" : "ncu-csv-raw");
+  });
+
+  test("with program output glued to the header and after each row", async () => {
+    const noisy = `0.5${text}`.replaceAll("\n", "\n1 4 8 8\nit's \"fine\n==WARNING== Unable to access a metric\n\n");
+    expectSame(plainLaunches(await read(noisy)), expected);
+  });
+
+  test("with text of the tool glued to a row", async () => {
+    const lines = text.split("\n");
+    lines[4] += "==PROF== Disconnected from process 7";
+    expectSame(plainLaunches(await read(lines.join("\n"))), expected);
+  });
+
+  test("with an index column, saved by pandas", async () => {
+    // A column with a gap becomes one of decimals; cells lose their quotes.
+    const decimal = ["ID", "Process ID", "Context", "Stream"].map((name) => rows[0]!.indexOf(name));
+    const saved = rows.map((row, at) => {
+      const cells = row.map((cell, column) => (at > 0 && decimal.includes(column) && cell !== "" ? `${cell}.0` : cell));
+      const padded = [...cells, ...Array.from({ length: rows[0]!.length - cells.length }, () => "")];
+      return [at === 0 ? "" : String(at - 1), ...padded];
     });
+    const named = saved.map((row, at) => (at === 0 ? ["Unnamed: 0", ...row.slice(1)] : row));
+    for (const table of [saved, named]) {
+      const report = await read(unquoted(table));
+      expectSame(plainLaunches(report, false), withoutResolution);
+      // Another program may have dropped `.00`: a whole number is not taken for exact.
+      expect(report.launches[0]!.metrics.resolution("launch__grid_size")).toBeCloseTo(0.005, 6);
+    }
+  });
 
-    const utf16 = (little: boolean): Buffer => {
-      const bytes = Buffer.from(`\ufeff${text}`, "utf16le");
-      return little ? bytes : bytes.swap16();
-    };
+  test("saved by a spreadsheet with semicolons", async () => {
+    expectSame(plainLaunches(await read(unquoted(rows, ";")), false), withoutResolution);
+  });
 
-    test("with a byte order mark", async () => {
-      expectSame(plainLaunches(await read(`\ufeff${text}`)), expected);
-    });
+  test("with the columns in another order", async () => {
+    const order = rows[0]!
+      .map((_, column) => column)
+      .sort((a, b) => ((a * 7919) % 2243) - ((b * 7919) % 2243) || a - b);
+    const shuffled = rows.map((row) => order.map((column) => row[column] ?? ""));
+    const { launches } = await read(quoted(shuffled));
+    expectSame(plainLaunches({ launches } as Report), expected);
+  });
 
-    test("with CRLF", async () => {
-      expectSame(plainLaunches(await read(text.replaceAll("\n", "\r\n"))), expected);
-    });
+  test("without columns that say who launched it", async () => {
+    const dropped = new Set(["Process ID", "Process Name", "Host Name", "Context", "Stream", "Device"]);
+    const kept = rows[0]!.flatMap((name, column) => (dropped.has(name) ? [] : [column]));
+    const report = await read(quoted(rows.map((row) => kept.flatMap((column) => row[column] ?? []))));
+    expectSame(
+      plainLaunches(report),
+      expected.map((launch) => ({
+        ...launch,
+        process_id: null,
+        context_id: null,
+        stream_id: null,
+        device: isDetails ? null : 0,
+      })),
+    );
+  });
 
-    test("in UTF-16, both orders, with and without a mark", async () => {
-      const kind = isDetails ? "ncu-csv-details" : "ncu-csv-raw";
-      for (const bytes of [utf16(true), utf16(false), utf16(true).subarray(2), utf16(false).subarray(2)]) {
-        expect(detected(bytes.subarray(0, 65_536))).toBe(kind);
-        expectSame(plainLaunches(await read(bytes)), expected);
-      }
-    });
-
-    test("compressed, through detection", async () => {
-      const result = await readReport(openBuffer(gzipSync(text)));
-      expectSame(result.ok ? plainLaunches(result.value) : [], expected);
-    });
-
-    test("between hundreds of lines of program output", async () => {
-      const before = `==PROF== Connected to process 7 (/bin/x)\n${NOISE}no line end==PROF== Disconnected from process 7\n`;
-      const report = await read(`${before}${text}\n==PROF== Disconnected from process 7\ndone, "all\n`);
-      expectSame(plainLaunches(report), expected);
-      expect(detected(before + text)).toBe(isDetails ? "ncu-csv-details" : "ncu-csv-raw");
-    });
-
-    test("with program output glued to the header and after each row", async () => {
-      const noisy = `0.5${text}`.replaceAll("\n", "\n1 4 8 8\nit's \"fine\n==WARNING== Unable to access a metric\n\n");
-      expectSame(plainLaunches(await read(noisy)), expected);
-    });
-
-    test("with text of the tool glued to a row", async () => {
-      const lines = text.split("\n");
-      lines[4] += "==PROF== Disconnected from process 7";
-      expectSame(plainLaunches(await read(lines.join("\n"))), expected);
-    });
-
-    test("with an index column, saved by pandas", async () => {
-      // A column with a gap becomes one of decimals; cells lose their quotes.
-      const decimal = ["ID", "Process ID", "Context", "Stream"].map((name) => rows[0]!.indexOf(name));
-      const saved = rows.map((row, at) => {
-        const cells = row.map((cell, column) =>
-          at > 0 && decimal.includes(column) && cell !== "" ? `${cell}.0` : cell,
-        );
-        const padded = [...cells, ...Array.from({ length: rows[0]!.length - cells.length }, () => "")];
-        return [at === 0 ? "" : String(at - 1), ...padded];
-      });
-      const named = saved.map((row, at) => (at === 0 ? ["Unnamed: 0", ...row.slice(1)] : row));
-      for (const table of [saved, named]) {
-        const report = await read(unquoted(table));
-        expectSame(plainLaunches(report, false), withoutResolution);
-        // Another program may have dropped `.00`: a whole number is not taken for exact.
-        expect(report.launches[0]!.metrics.resolution("launch__grid_size")).toBeCloseTo(0.005, 6);
-      }
-    });
-
-    test("saved by a spreadsheet with semicolons", async () => {
-      expectSame(plainLaunches(await read(unquoted(rows, ";")), false), withoutResolution);
-    });
-
-    test("with the columns in another order", async () => {
-      const order = rows[0]!
-        .map((_, column) => column)
-        .sort((a, b) => ((a * 7919) % 2243) - ((b * 7919) % 2243) || a - b);
-      const shuffled = rows.map((row) => order.map((column) => row[column] ?? ""));
-      const { launches } = await read(quoted(shuffled));
-      expectSame(plainLaunches({ launches } as Report), expected);
-    });
-
-    test("without columns that say who launched it", async () => {
-      const dropped = new Set(["Process ID", "Process Name", "Host Name", "Context", "Stream", "Device"]);
-      const kept = rows[0]!.flatMap((name, column) => (dropped.has(name) ? [] : [column]));
-      const report = await read(quoted(rows.map((row) => kept.flatMap((column) => row[column] ?? []))));
-      expectSame(
-        plainLaunches(report),
-        expected.map((launch) => ({
-          ...launch,
-          process_id: null,
-          context_id: null,
-          stream_id: null,
-          device: isDetails ? null : 0,
-        })),
+  test("in the number format of another country", async () => {
+    const first = rows[0]!.indexOf("Section Name");
+    const value = rows[0]!.indexOf("Metric Value");
+    const isValue = (column: number): boolean => (first >= 0 ? column === value : column > rows[0]!.indexOf("CC"));
+    const inFormat = (convert: (cell: string) => string): string =>
+      quoted(
+        rows.map((row, at) =>
+          row.map((cell, column) => (at > 0 && isValue(column) && isNumeric(cell) ? convert(cell) : cell)),
+        ),
       );
-    });
+    expectSame(plainLaunches(await read(inFormat(swap))), expected);
+    expectSame(plainLaunches(await read(inFormat((cell) => cell.replaceAll(",", "")))), expected);
+    for (const blank of [" ", "\u00a0", "\u202f"]) {
+      expectSame(
+        plainLaunches(await read(inFormat((cell) => cell.replaceAll(",", blank).replace(".", ",")))),
+        expected,
+      );
+    }
+    expectSame(plainLaunches(await read(inFormat((cell) => cell.replaceAll(",", "'")))), expected);
+  });
 
-    test("in the number format of another country", async () => {
-      const first = rows[0]!.indexOf("Section Name");
-      const value = rows[0]!.indexOf("Metric Value");
-      const isValue = (column: number): boolean => (first >= 0 ? column === value : column > rows[0]!.indexOf("CC"));
-      const inFormat = (convert: (cell: string) => string): string =>
-        quoted(
-          rows.map((row, at) =>
-            row.map((cell, column) => (at > 0 && isValue(column) && isNumeric(cell) ? convert(cell) : cell)),
-          ),
-        );
-      expectSame(plainLaunches(await read(inFormat(swap))), expected);
-      expectSame(plainLaunches(await read(inFormat((cell) => cell.replaceAll(",", "")))), expected);
-      for (const blank of [" ", "\u00a0", "\u202f"]) {
-        expectSame(
-          plainLaunches(await read(inFormat((cell) => cell.replaceAll(",", blank).replace(".", ",")))),
-          expected,
-        );
-      }
-      expectSame(plainLaunches(await read(inFormat((cell) => cell.replaceAll(",", "'")))), expected);
+  test("twice, from two tables in one file", async () => {
+    const report = await read(`${text}\n==PROF== Connected to process 8\n${text}`);
+    expectSame(plainLaunches(report), [...expected, ...expected]);
+    const renumbered = report.findings.find(({ code }) => code === "launches_renumbered");
+    expect(renumbered?.evidence).toMatchObject({
+      tables: 2,
+      count: 19,
+      examples: expect.stringContaining("ID 0 is 19"),
     });
-
-    test("twice, from two tables in one file", async () => {
-      const report = await read(`${text}\n==PROF== Connected to process 8\n${text}`);
-      expectSame(plainLaunches(report), [...expected, ...expected]);
-      const renumbered = report.findings.find(({ code }) => code === "launches_renumbered");
-      expect(renumbered?.evidence).toMatchObject({
-        tables: 2,
-        count: 19,
-        examples: expect.stringContaining("ID 0 is 19"),
-      });
-    });
-  },
-);
+  });
+});
 
 describe("the details page", () => {
   test("gathers launches whose rows do not stand together", async () => {
     const text = pageText("h200-full.details.csv.gz");
-    const [header, ...rows] = text.trimEnd().split("\n");
-    const sections = [...new Set(tableOf(text).map((row) => row[13]))];
-    const bySection = rows
-      .map((row) => ({ row, section: sections.indexOf(tableOf(row)[0]![13]) }))
-      .sort((a, b) => a.section - b.section);
-    const sorted = await read(`${[header, ...bySection.map(({ row }) => row)].join("\n")}\n`);
+    const [header, ...lines] = text.trimEnd().split("\n");
+    const sections = tableOf(text).map((row) => row[13]!);
+    const order = lines.map((line, at) => ({ line, section: sections.indexOf(sections[at + 1]!) }));
+    order.sort((a, b) => a.section - b.section);
+    const sorted = await read(`${[header, ...order.map(({ line }) => line)].join("\n")}\n`);
     expect(plainLaunches(sorted).map(({ metrics }) => metrics)).toEqual(
       plainLaunches(await read(text)).map(({ metrics }) => metrics),
     );

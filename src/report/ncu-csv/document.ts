@@ -14,6 +14,9 @@ import { beginsRow, noteUnreadable, type Table } from "./table.ts";
 const LONGEST_OPEN_ROW = 256 * 1024;
 const MOST_OPEN_LINES = 200;
 
+/** After so many bytes, some milliseconds of work, other requests of the process get their turn. */
+const BYTES_IN_A_ROW = 128 * 1024;
+
 /** A row whose last cell goes on in the next line. */
 interface OpenRow {
   text: string;
@@ -41,10 +44,12 @@ export class CsvDocument {
 
   async read(source: ByteSource, compression: Compression): Promise<Report> {
     const reader = new LineReader(source);
+    let rest = source.position;
     for (let lines = await reader.batch(); lines !== null; lines = await reader.batch()) {
       this.#checkBytes(source.position);
       for (const line of lines) this.#line(line);
-      // Other requests of the process get their turn.
+      if (source.position - rest < BYTES_IN_A_ROW) continue;
+      rest = source.position;
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
     this.#end(source.position, reader.truncated);
@@ -77,8 +82,10 @@ export class CsvDocument {
     if (this.#open !== null && this.#continues(text)) return;
     const header = readHeader(text);
     const row = header === null && this.#table !== null ? splitRow(text, this.#table.header.delimiter) : null;
-    if (header !== null) this.#startTable(header, line.number);
-    else if (row === null || this.#table === null || !beginsRow(row, this.#table)) this.#surroundings.line(text);
+    if (header !== null) {
+      this.#startTable(header, line.number);
+      if (!line.ended) this.#tornAt = line.at;
+    } else if (row === null || this.#table === null || !beginsRow(row, this.#table)) this.#surroundings.line(text);
     else if (row.open) this.#open = { text, lines: 1, at: line.at, number: line.number };
     else this.#row(row, text.length, line.number, line.at, text === line.text && !line.ended);
   }

@@ -16,7 +16,8 @@ export interface Line {
 /** Bytes of a line. The header of a raw page has about 100 KB, a row 25 KB. */
 export const LONGEST_LINE = 4 * 1024 * 1024;
 
-const CHUNK = 128 * 1024;
+/** Small: of a compressed stream that ends too early, the read that meets the end is lost. */
+const CHUNK = 32 * 1024;
 /** What is kept of an overlong line, to say where it is. */
 const KEPT_OF_OVERLONG = 1024;
 

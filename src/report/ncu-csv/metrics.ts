@@ -53,13 +53,15 @@ export function encodeNumber(
   format: NumberFormat,
   resaved: boolean,
 ): { code: number; value: number } {
-  if (printed.ambiguous !== null && !format.proven) {
-    const code = (printed.ambiguous === "." ? UNDECIDED_POINT : UNDECIDED_COMMA) + Math.min(shift, HIGHEST);
-    return { code, value: toBase(printed, shift) };
+  const isUndecided = printed.ambiguous !== null && !format.proven;
+  const isDecimal = !isUndecided && printed.ambiguous !== null && format.isDecimal(printed.ambiguous);
+  const decided = isDecimal ? { ...printed, decimals: 3 } : printed;
+  const value = toBase(decided, shift);
+  if (!Number.isFinite(value)) return { code: absenceCode("infinite"), value: 0 };
+  if (isUndecided) {
+    return { code: (printed.ambiguous === "." ? UNDECIDED_POINT : UNDECIDED_COMMA) + Math.min(shift, HIGHEST), value };
   }
-  const decided =
-    printed.ambiguous !== null && format.isDecimal(printed.ambiguous) ? { ...printed, decimals: 3 } : printed;
-  return { code: resolutionCode(decided.decimals, shift + printed.exponent, resaved), value: toBase(decided, shift) };
+  return { code: resolutionCode(decided.decimals, shift + printed.exponent, resaved), value };
 }
 
 function resolutionCode(decimals: number, shift: number, resaved: boolean): number {

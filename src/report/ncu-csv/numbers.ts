@@ -89,7 +89,8 @@ function scanGrouped(text: string): PrintedNumber | null {
   const exponent = shape[3] === undefined ? 0 : Number(shape[3]);
   if (number.ambiguous !== null && shape[3] !== undefined) {
     // A mantissa has one digit before its decimal separator and no groups.
-    return { ...number, mantissa: sign * number.mantissa, decimals: 3, ambiguous: null, exponent };
+    const proof = number.ambiguous === "." ? "english" : "european";
+    return { ...number, mantissa: sign * number.mantissa, decimals: 3, proof, ambiguous: null, exponent };
   }
   const digits = number.digits !== null && sign < 0 ? `-${number.digits}` : number.digits;
   return { ...number, mantissa: sign * number.mantissa, digits, exponent };
@@ -108,6 +109,7 @@ function scanBody(body: string): PrintedNumber | null {
   if (separator < 0) return fromDigits(body, "", null);
   const whole = body.slice(0, separator);
   const fraction = body.slice(separator + 1);
+  if (fraction === "") return null;
   if (point >= 0 && comma >= 0) {
     if (!(point > comma ? GROUPED_BY_COMMA : GROUPED_BY_POINT).test(whole)) return null;
     return fromDigits(whole.replace(/[.,]/g, ""), fraction, point > comma ? "english" : "european");
