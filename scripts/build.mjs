@@ -15,7 +15,13 @@ const ENTRIES = {
 
 const entryPoints = {};
 for (const [name, path] of Object.entries(ENTRIES)) {
-  if (await access(root + path).then(() => true, () => false)) entryPoints[name] = root + path;
+  if (
+    await access(root + path).then(
+      () => true,
+      () => false,
+    )
+  )
+    entryPoints[name] = root + path;
 }
 
 await rm(`${root}dist`, { recursive: true, force: true });

@@ -23,13 +23,16 @@ function isExecutable(path) {
   }
 }
 
-const onPath = (program) => (process.env.PATH ?? "").split(delimiter).some((folder) => isExecutable(join(folder, program)));
+const onPath = (program) =>
+  (process.env.PATH ?? "").split(delimiter).some((folder) => isExecutable(join(folder, program)));
 
 /** Debian keeps the server programs of Postgres outside PATH. */
 function hasPostgres() {
   if (onPath("initdb") && onPath("postgres")) return true;
   try {
-    return readdirSync("/usr/lib/postgresql").some((version) => isExecutable(`/usr/lib/postgresql/${version}/bin/initdb`));
+    return readdirSync("/usr/lib/postgresql").some((version) =>
+      isExecutable(`/usr/lib/postgresql/${version}/bin/initdb`),
+    );
   } catch {
     return false;
   }
@@ -38,7 +41,9 @@ function hasPostgres() {
 function checkNode() {
   const [major, minor] = process.versions.node.split(".").map(Number);
   if (major < MINIMUM_NODE[0] || (major === MINIMUM_NODE[0] && minor < MINIMUM_NODE[1])) {
-    fail(`Node ${MINIMUM_NODE.join(".")} or newer is needed, this is ${process.versions.node}; install a current LTS from https://nodejs.org and run the command again.`);
+    fail(
+      `Node ${MINIMUM_NODE.join(".")} or newer is needed, this is ${process.versions.node}; install a current LTS from https://nodejs.org and run the command again.`,
+    );
   }
 }
 
@@ -48,7 +53,8 @@ function packagesAreInstalled() {
     const wanted = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
     const present = JSON.parse(readFileSync(join(root, "node_modules/.package-lock.json"), "utf8")).packages;
     return Object.entries(wanted).every(
-      ([path, entry]) => path === "" || entry.optional || entry.devOptional || entry.peer || present[path]?.version === entry.version,
+      ([path, entry]) =>
+        path === "" || entry.optional || entry.devOptional || entry.peer || present[path]?.version === entry.version,
     );
   } catch {
     return false;
@@ -62,7 +68,11 @@ function installPackages() {
   }
   console.log("setup: npm ci (packages of package-lock.json)");
   // Under `npm test` npm hands its own settings down; --include=dev holds whatever NODE_ENV says.
-  const result = spawnSync("npm", ["ci", "--include=dev", "--no-audit", "--no-fund"], { cwd: root, stdio: "inherit", shell: process.platform === "win32" });
+  const result = spawnSync("npm", ["ci", "--include=dev", "--no-audit", "--no-fund"], {
+    cwd: root,
+    stdio: "inherit",
+    shell: process.platform === "win32",
+  });
   if (result.status !== 0) fail("`npm ci` failed; its messages stand above. Mend that and run the command again.");
 }
 
@@ -71,7 +81,8 @@ function packageManager() {
   const isRoot = process.getuid?.() === 0;
   if (onPath("apt-get")) {
     if (isRoot) return { tool: "apt-get", prefix: [] };
-    if (onPath("sudo") && spawnSync("sudo", ["-n", "true"], { stdio: "ignore" }).status === 0) return { tool: "apt-get", prefix: ["sudo", "-n"] };
+    if (onPath("sudo") && spawnSync("sudo", ["-n", "true"], { stdio: "ignore" }).status === 0)
+      return { tool: "apt-get", prefix: ["sudo", "-n"] };
     return null;
   }
   return onPath("brew") ? { tool: "brew", prefix: [] } : null;
@@ -98,9 +109,21 @@ function installSystemPackages(needs) {
 checkNode();
 installPackages();
 
-const redis = { what: "Redis 6.2 or newer", debian: "redis-server", brew: "redis", present: () => Boolean(process.env.REDIS_URL) || onPath("redis-server"), required: true };
+const redis = {
+  what: "Redis 6.2 or newer",
+  debian: "redis-server",
+  brew: "redis",
+  present: () => Boolean(process.env.REDIS_URL) || onPath("redis-server"),
+  required: true,
+};
 const testNeeds = [
-  { what: "PostgreSQL", debian: "postgresql", brew: "postgresql@15", present: hasPostgres, required: process.env.CI === "true" },
+  {
+    what: "PostgreSQL",
+    debian: "postgresql",
+    brew: "postgresql@15",
+    present: hasPostgres,
+    required: process.env.CI === "true",
+  },
   { what: "curl", debian: "curl", brew: "curl", present: () => onPath("curl"), required: true },
   { what: "xz", debian: "xz-utils", brew: "xz", present: () => onPath("xz"), required: true },
 ];
@@ -109,6 +132,8 @@ const missing = [redis, ...(forTests ? testNeeds : [])].filter((need) => !need.p
 if (missing.length > 0) {
   const advice = installSystemPackages(missing);
   const still = missing.filter((need) => !need.present());
-  if (still.some((need) => need.required)) fail(advice ?? `${still.map((need) => need.what).join(" and ")} is still missing after the installation.`);
-  for (const need of still) console.warn(`setup: ${need.what} is missing and could not be installed: the tests that need it are skipped.`);
+  if (still.some((need) => need.required))
+    fail(advice ?? `${still.map((need) => need.what).join(" and ")} is still missing after the installation.`);
+  for (const need of still)
+    console.warn(`setup: ${need.what} is missing and could not be installed: the tests that need it are skipped.`);
 }
