@@ -129,7 +129,7 @@ async function start(
   cleanups.add(() => redis.close());
   const queue = await openAnalysisQueue(redis, lost("queue analysis"));
   cleanups.add(() => queue.close());
-  const wakeUps = openWakeUps(redis);
+  const wakeUps = await openWakeUps(redis);
 
   const artifacts = await openFileStore(
     config.ARTIFACTS_URL === undefined ? join(config.DATA_DIR, "artifacts") : fileURLToPath(config.ARTIFACTS_URL),

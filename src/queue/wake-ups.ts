@@ -17,8 +17,8 @@ export interface WakeUps {
 
 const CHANNEL = "profile-kernel:profile-changed";
 
-/** One subscription for the process; each process wakes its own waiters. */
-export function openWakeUps(redis: RedisConnections): WakeUps {
+/** One subscription for the process; each process wakes its own waiters. Resolves once changes are heard. */
+export async function openWakeUps(redis: RedisConnections): Promise<WakeUps> {
   const listeners = new Map<string, Set<() => void>>();
   let closed = false;
 
@@ -27,8 +27,7 @@ export function openWakeUps(redis: RedisConnections): WakeUps {
   };
   const subscriber = redis.consumer();
   subscriber.on("message", (_channel, profileId) => wake(profileId));
-  // Rejected only when the connection is closed for good.
-  subscriber.subscribe(CHANNEL).catch(() => {});
+  await subscriber.subscribe(CHANNEL);
 
   const listen = (profileId: string, listener: () => void): (() => void) => {
     const set = listeners.get(profileId) ?? new Set();
