@@ -42,10 +42,11 @@ export async function openInputs(names: readonly string[], stdin: Readable): Pro
   const release = async (): Promise<void> => {
     await Promise.all(kept.map((handle) => handle.close()));
   };
-  const keep = async (source: Readable): Promise<string> => {
+  const keep = async (source: () => Readable): Promise<string> => {
     const handle = await namelessFile();
     kept.push(handle);
-    await writeFile(handle, source);
+    // Opened only now: an error before somebody listens would end the process.
+    await writeFile(handle, source());
     return `/dev/fd/${handle.fd}`;
   };
   try {
@@ -68,8 +69,12 @@ async function namelessFile(): Promise<FileHandle> {
   }
 }
 
-async function openInput(name: string, stdin: Readable, keep: (source: Readable) => Promise<string>): Promise<Input> {
-  if (name === "-") return fileInput("stdin", await keep(stdin));
+async function openInput(
+  name: string,
+  stdin: Readable,
+  keep: (source: () => Readable) => Promise<string>,
+): Promise<Input> {
+  if (name === "-") return fileInput("stdin", await keep(() => stdin));
   try {
     const kind = await stat(name);
     if (kind.isDirectory()) {
@@ -80,7 +85,7 @@ async function openInput(name: string, stdin: Readable, keep: (source: Readable)
         evidence: { file: name },
       });
     }
-    return fileInput(name, kind.isFile() ? name : await keep(createReadStream(name)));
+    return fileInput(name, kind.isFile() ? name : await keep(() => createReadStream(name)));
   } catch (error) {
     throw fileFailure(name, error);
   }

@@ -1,5 +1,8 @@
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import type { Writable } from "node:stream";
+import { EXIT } from "./exit-codes.ts";
+import { CommandFailure } from "./failure.ts";
 
 /** The reader of the output has gone (`| head`): no error, and nothing left to do. */
 export class ReaderLeft extends Error {}
@@ -36,4 +39,17 @@ export function jsonText(value: unknown, layout: "pretty" | "line"): string {
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
   return `${escaped}\n`;
+}
+
+/** Writes a file that the user named. @throws CommandFailure with exit code 2 where that cannot be. */
+export async function writeNamedFile(path: string, content: string): Promise<void> {
+  try {
+    await writeFile(path, content);
+  } catch (error) {
+    throw new CommandFailure(EXIT.usage, {
+      code: "cannot_write",
+      message: `cannot write ${path}: ${error instanceof Error ? error.message : String(error)}`,
+      hint: "Name a file in a folder that exists and may be written.",
+    });
+  }
 }

@@ -52,12 +52,18 @@ export async function startServiceChild(entry: string, signal: AbortSignal): Pro
   } catch (error) {
     await stop();
     if (signal.aborted) throw error;
-    throw new CommandFailure(EXIT.unavailable, {
-      code: "service_not_started",
-      message: `the service did not start${error instanceof Error ? `: ${error.message}` : ""}`,
-      hint: log.trim() === "" ? "Try `profile-kernel serve` by itself." : log.trim(),
-    });
+    throw startFailure(log, error);
   }
+}
+
+/** The child's last words are its reason and advice, in the form of `failureText`. */
+function startFailure(log: string, error: unknown): CommandFailure {
+  const [, message, hint] = /profile-kernel: (.+)\n(?: {2}(.+)\n)?$/.exec(log) ?? [];
+  return new CommandFailure(EXIT.unavailable, {
+    code: "service_not_started",
+    message: message ?? `the service did not start: ${error instanceof Error ? error.message : String(error)}`,
+    hint: hint ?? log.trim().split("\n").at(-1) ?? "",
+  });
 }
 
 async function listening(child: ChildProcess, signal: AbortSignal): Promise<string> {

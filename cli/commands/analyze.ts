@@ -1,4 +1,3 @@
-import { writeFile } from "node:fs/promises";
 import {
   type AnalysisFailure,
   type AnalysisInput,
@@ -13,7 +12,7 @@ import { readReport } from "../../src/report/detect.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CommandFailure } from "../failure.ts";
 import { fileFailure, type Input, openInputs } from "../inputs.ts";
-import { jsonText, write, writeLines } from "../output.ts";
+import { jsonText, write, writeLines, writeNamedFile } from "../output.ts";
 import { terminalOf } from "../terminal.ts";
 import { resultView } from "../views/result.ts";
 
@@ -107,16 +106,7 @@ function analysisFailure(failure: AnalysisFailure): CommandFailure {
 
 async function writePicture(path: string, result: ProfileResult): Promise<void> {
   const { rooflineSvg } = await import("../../src/charts/roofline.ts");
-  try {
-    await writeFile(path, rooflineSvg(result));
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    throw new CommandFailure(EXIT.usage, {
-      code: "cannot_write",
-      message: `cannot write ${path}: ${error.message}`,
-      hint: "Name a file in a folder that exists and may be written.",
-    });
-  }
+  await writeNamedFile(path, rooflineSvg(result));
 }
 
 function refusePartial(items: readonly Input[], reports: readonly AnalysisInput[]): void {

@@ -1,9 +1,9 @@
-import { readFile, realpath, writeFile } from "node:fs/promises";
+import { readFile, realpath } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { ProfileResult } from "../../src/model/result.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CommandFailure } from "../failure.ts";
-import { writeLines } from "../output.ts";
+import { writeLines, writeNamedFile } from "../output.ts";
 import { type ServiceChild, startServiceChild } from "../service-child.ts";
 import { paint, terminalOf } from "../terminal.ts";
 import { resultView } from "../views/result.ts";
@@ -101,7 +101,7 @@ async function walk(url: string, root: string, svg: string, signal: AbortSignal)
   await writeLines(process.stdout, resultView(terminal, result, { inputs: [REPORT], fullNames: false }));
 
   await curl(`curl -sS ${url}${path}/roofline.svg -o ${svg}`);
-  await writeFile(svg, await call.text(`${path}/roofline.svg`));
+  await writeNamedFile(svg, await call.text(`${path}/roofline.svg`));
   await say(`The roofline chart is in ${svg}.`);
 }
 

@@ -20,16 +20,20 @@ export interface ListeningMessage {
  */
 export async function serveCommand(flags: ServeFlags): Promise<ExitCode> {
   const end = endAsked();
-  const service = await start(flags);
   try {
-    await writeLines(process.stdout, [`profile-kernel listens on ${service.url}`]);
-    process.send?.({ type: "listening", url: service.url } satisfies ListeningMessage);
-    await end;
+    const service = await start(flags);
+    try {
+      await writeLines(process.stdout, [`profile-kernel listens on ${service.url}`]);
+      process.send?.({ type: "listening", url: service.url } satisfies ListeningMessage);
+      await end;
+    } finally {
+      await service.close();
+    }
+    return EXIT.ok;
   } finally {
-    await service.close();
+    // An open channel keeps the process alive, also after a start that failed.
+    if (process.connected) process.disconnect();
   }
-  if (process.connected) process.disconnect();
-  return EXIT.ok;
 }
 
 async function start(flags: ServeFlags): Promise<{ url: string; close(): Promise<void> }> {

@@ -4,12 +4,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launchResults } from "../../src/analysis/index.ts";
 import { rooflineSvg } from "../../src/charts/roofline.ts";
 import { textWidth } from "../../src/charts/visible-text.ts";
 import { analysisInput, resultOf } from "../helpers/analysis.ts";
-import { cli, startCli } from "../helpers/cli.ts";
+import { CLI, cli, startCli } from "../helpers/cli.ts";
 import { fixture, fixturePath, H200 } from "../helpers/fixtures.ts";
 import { elements, parseXml } from "../helpers/xml.ts";
 
@@ -151,6 +152,13 @@ describe("standard input and pipes", () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
+  it("says why a pipe cannot be read", async () => {
+    // What spawn hands on as standard input is a socket, and a socket cannot be opened by its path.
+    const { code, stderr } = await cli(["analyze", "/dev/stdin"], { input: readFileSync(TINY) });
+    expect(code).toBe(3);
+    expect(stderr).toMatch(/^profile-kernel: \/dev\/stdin cannot be read \(E\w+\)\n/);
+  });
+
   it("says nothing when its reader has read enough", async () => {
     const child = startCli(["analyze", FULL, "--launches"]);
     child.stdout?.once("data", () => child.stdout?.destroy());
@@ -289,6 +297,27 @@ describe("the terminal", () => {
       for (const line of stdout.split("\n")) expect(textWidth(line), line).toBeLessThanOrEqual(80);
     },
   );
+
+  it("shows colours on a terminal, and none with NO_COLOR", async () => {
+    const command = [process.execPath, CLI, "analyze", TINY_CSV];
+    const onTerminal = (env: Record<string, string>): string => {
+      // `script` runs a command on a terminal of its own; its flags differ between Linux and the BSDs.
+      const args =
+        process.platform === "linux"
+          ? ["-qec", command.map((word) => `'${word}'`).join(" "), "/dev/null"]
+          : ["-q", "/dev/null", ...command];
+      const { NO_COLOR: _, ...rest } = process.env;
+      return execFileSync("script", args, {
+        env: { ...rest, TERM: "xterm", ...env },
+        stdio: ["ignore", "pipe", "pipe"],
+      }).toString();
+    };
+    const coloured = onTerminal({});
+    expect(coloured).toContain("\u001b[34mmemory\u001b[39m");
+    const plain = onTerminal({ NO_COLOR: "1" });
+    expect(plain).not.toContain("\u001b");
+    expect(stripVTControlCharacters(coloured)).toBe(plain);
+  });
 
   it("takes the width that COLUMNS says", async () => {
     const { stdout } = await cli(["analyze", TINY_CSV], { env: { COLUMNS: "120" } });
