@@ -144,6 +144,14 @@ describe("the number format of a file", () => {
     });
   });
 
+  test("opposite proofs count in cells that nobody asked for", async () => {
+    for (const european of ["65,77", "1.234.567", "1.234,5"]) {
+      const wantMetric = (): boolean => false;
+      expect(await refusal(page("1.5", "2.25", european), { wantMetric })).toMatchObject({ code: "malformed" });
+      expect(await refusal(page(european, "1.5"), { wantMetric })).toMatchObject({ code: "malformed" });
+    }
+  });
+
   test("text that looks like a number proves nothing", async () => {
     const text = details([
       { metric: "launch__tpc_enabled", value: "0,1" },

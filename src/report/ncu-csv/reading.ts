@@ -114,6 +114,8 @@ export class Reading {
 
   /** Takes in what a cell shows of the file's number format. */
   observe(text: string, line: number): void {
+    // One point and no comma cannot speak against a decimal point: nine of ten cells need no closer look.
+    if (this.format.english !== null && !text.includes(",") && text.indexOf(".") === text.lastIndexOf(".")) return;
     const printed = scanNumber(text);
     if (printed !== null) this.observeNumber(printed, text, line);
   }
