@@ -47,10 +47,11 @@ export function detailOf({ facts, judgement }: LaunchAnalysis, reportId: string 
     ...judgement,
     counters: furtherCounters(facts),
     hints: launch.hints.map((hint) => ({ ...hint, evidence: hint.evidence.map((item) => ({ ...item })) })),
-    missing_metrics: missingMetrics(
-      (name) => sheet.number(name) !== null || sheet.text(name) !== null,
-      sheet.withheld === null ? families.present : new Set(),
-    ),
+    // A failed launch has nothing that could be missed.
+    missing_metrics:
+      sheet.withheld === null
+        ? missingMetrics((name) => sheet.number(name) !== null || sheet.text(name) !== null, families.present)
+        : [],
     sources,
     null_reasons: Object.fromEntries(sheet.reasons),
   };

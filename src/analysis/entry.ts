@@ -85,7 +85,7 @@ export function failedLaunches(items: readonly Item[]): Finding[] {
       : {
           code: "launch_failed",
           severity: "error" as const,
-          message: `launch ${launch.index} (${targetOf(launch)}) failed and enters no sum: ${launch.failure}`,
+          message: `launch ${launch.index} (${targetOf(launch)}) has no verdict and enters no sum: ${launch.failure}`,
           launch: launch.index,
           evidence: { kernel: targetOf(launch), failure: launch.failure, report: input.id },
         },

@@ -65,7 +65,7 @@ export function impedimentOf(
   durationNs: number | null,
   elapsedCycles: number | null,
 ): string | null {
-  if (failure !== null) return `the launch failed: ${failure}`;
+  if (failure !== null) return failure;
   if (durationNs === null) return "the launch has no duration";
   if (!(durationNs > 0)) return `the duration is ${durationNs} ns`;
   if (elapsedCycles === 0) return "no cycles elapsed";

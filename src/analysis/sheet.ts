@@ -101,10 +101,11 @@ export class Sheet {
 
   /** Computes a number that is no field of the result by itself. */
   derive<T>(compute: (read: Reading) => T | null): Known<T> {
+    if (this.withheld !== null) return { value: null, metrics: [], reason: this.withheld };
     const reading = new Reading(this);
     const value = compute(reading);
     return value === null
-      ? { value, metrics: [], reason: this.withheld ?? reading.reason }
+      ? { value, metrics: [], reason: reading.reason }
       : { value, metrics: reading.used, reason: null };
   }
 

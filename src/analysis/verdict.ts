@@ -142,7 +142,7 @@ export function analyzeLaunch(
   index: FamilyIndex,
   pipelineFraction: number | null = null,
 ): LaunchAnalysis {
-  const sheet = new Sheet(launch.metrics, launch.failure === null ? null : `the launch failed: ${launch.failure}`);
+  const sheet = new Sheet(launch.metrics, launch.failure);
   const facts: LaunchFacts = { launch, sheet, families: index.of(launch.metrics), device: deviceOf(launch, report) };
 
   const durationNs = sheet.field("wall_clock_us", (read) => read.role("duration_ns"));

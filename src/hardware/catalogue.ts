@@ -1,5 +1,6 @@
 import { err, ok, type Result } from "../base/result.ts";
 import data from "./catalogue.json" with { type: "json" };
+import { currentCapability } from "./limits.ts";
 
 /** Precisions with a published dense peak. `fp64` and `fp32` are CUDA cores, the others tensor cores (FP32 or INT32 accumulation). */
 export const CATALOGUE_PRECISIONS = [
@@ -164,10 +165,11 @@ export function findGpu(device: DeviceIdentity): CatalogueMatch | null {
   const found = PATTERNS.find(({ patterns }) => patterns.some((pattern) => pattern.test(name)));
   if (found === undefined) return null;
   const { entry } = found;
-  if (device.compute_capability !== null && device.compute_capability !== entry.compute_capability) {
+  const capability = device.compute_capability;
+  if (capability !== null && currentCapability(capability) !== entry.compute_capability) {
     return {
       entry,
-      mismatch: `the device has compute capability ${device.compute_capability}, ${entry.id} has ${entry.compute_capability}`,
+      mismatch: `the device has compute capability ${capability}, ${entry.id} has ${entry.compute_capability}`,
     };
   }
   const published = entry.sm_count.value;

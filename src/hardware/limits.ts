@@ -41,9 +41,13 @@ const LIMITS: Readonly<Record<string, SmLimits>> = {
   "12.1": limits(100, KIB, 48, 24),
 };
 
+/** Thor reports 11.0 from CUDA 13 on and 10.1 before. Source: CUDA 13.0 release notes. */
+export const currentCapability = (computeCapability: string): string =>
+  computeCapability === "10.1" ? "11.0" : computeCapability;
+
 /** Limits of a compute capability such as `9.0`; null where it is not in the table. Device attributes come before it. */
 export const smLimits = (computeCapability: string | null): SmLimits | null =>
-  computeCapability === null ? null : (LIMITS[computeCapability] ?? null);
+  computeCapability === null ? null : (LIMITS[currentCapability(computeCapability)] ?? null);
 
 /**
  * Allocation units of a compute capability, null for one before 7.0 or after 12.x, where nobody looked.
