@@ -42,7 +42,8 @@ export async function openPostgres(url: string, onIdleError: (error: Error) => v
   const pool = new pg.Pool({
     connectionString: url,
     max: 10,
-    connectionTimeoutMillis: 5_000,
+    // Counts the time in the queue for a connection too, which is long under load.
+    connectionTimeoutMillis: 30_000,
     application_name: "profile-kernel",
     types: {
       getTypeParser: (oid: number, format?: "text" | "binary") =>

@@ -15,6 +15,10 @@ export interface TestDatabase {
 }
 
 const folders: string[] = [];
+// Registered first, so it runs last.
+afterAll(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
 
 /** A folder that is removed after the tests of the file. */
 export function temporaryFolder(): string {
@@ -26,10 +30,7 @@ export function temporaryFolder(): string {
 /** Declares the same tests on SQLite and on a real Postgres. Call it once per file. */
 export async function onBothDatabases(tests: (database: TestDatabase) => void): Promise<void> {
   const postgres = await startPostgres();
-  afterAll(async () => {
-    await postgres?.stop();
-    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => postgres?.stop());
   const open: TestDatabase["open"] = ({ DATA_DIR, DATABASE_URL }) =>
     DATABASE_URL === undefined ? openSqlite(DATA_DIR) : openPostgres(DATABASE_URL, () => {});
   describe("on SQLite", () =>
