@@ -448,6 +448,11 @@ describe("launches", () => {
     expect(launches[0]!.metrics.number("device__attribute_compute_capability_minor")).toBe(0);
   });
 
+  test("a kernel may be called graph where the page has no shapes", async () => {
+    const { launches } = await read(details([{ name: "graph", metric: "launch__grid_size", value: "1" }]));
+    expect(launches[0]!.kind).toBe("kernel");
+  });
+
   test("an ID with gaps is a position, and the page's own number is said", async () => {
     const { launches, findings } = await read(
       raw(launch("3", "a()", "(1, 1, 1)", "(1, 1, 1)", "1.50"), launch("9", "b()", "(1, 1, 1)", "(1, 1, 1)", "2.50")),

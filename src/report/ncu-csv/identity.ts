@@ -95,7 +95,7 @@ export class IdentityReader {
     const capability = /^(\d{1,3})\.(\d{1,2})$/.exec(cell("CC"));
     const printed = cell("Kernel Name");
     return {
-      kind: shapeless || grid === null ? kindOf(printed) : "kernel",
+      kind: shapeless || (grid === null && this.#at["Grid Size"] >= 0) ? kindOf(printed) : "kernel",
       names: this.#namesOf(printed),
       grid: shapeless ? null : grid,
       block: shapeless ? null : block,
