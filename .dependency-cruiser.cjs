@@ -7,7 +7,6 @@ const PACKAGES = {
   "src/model": [["zod", "payload schemas"]],
   "src/report": [
     ["@bufbuild/protobuf", "wire reading, wrapped once in ncu-rep/wire.ts"],
-    ["csv-parse", "CSV cells"],
   ],
   "src/hardware": [],
   "src/analysis": [["re2js", "a target given as /regex/ runs in linear time"]],
