@@ -1,0 +1,130 @@
+import { describe, expect, test } from "vitest";
+import { nameKey, normalizeName } from "../../src/analysis/names.ts";
+import { isFullPipeline, targetMatcher } from "../../src/analysis/target.ts";
+import type { KernelNames } from "../../src/model/launch.ts";
+
+const names = (rest: Partial<KernelNames>): KernelNames => ({
+  mangled: null,
+  function: null,
+  demangled: null,
+  display: rest.demangled ?? rest.function ?? rest.mangled ?? "",
+  simplified: false,
+  ...rest,
+});
+
+const NCU =
+  "void at::native::<unnamed>::softmax_warp_forward<float, float, float, (int)8, (bool)0, (bool)1>(T2 *, const T1 *, int, int, int)";
+const TORCH =
+  "void at::native::(anonymous namespace)::softmax_warp_forward<float, float, float, 8, false, true>(float*, float const*, int, int, int)";
+
+describe("one spelling for a name", () => {
+  test.each([
+    [NCU, TORCH],
+    ["void f<(int)-1, (unsigned int)4>(int)", "void f<-1, 4u>(int)"],
+    ["void f<(unsigned long)16>()", "void f<16ul>()"],
+    ["k<std::array<char *, (unsigned long)3>>(int)", "k<std::array<char*, 3ul> >(int)"],
+    ["k<const float *>(int)", "k<float const*>(int)"],
+    ["stream_add(const float4 *, float4 *, unsigned long)", "stream_add"],
+    ["ns::f(int) const", "ns::f"],
+    ["f(int) [clone .constprop.0]", "f"],
+  ])("%s and %s", (a, b) => {
+    expect(normalizeName(a)).toBe(normalizeName(b));
+  });
+
+  test.each([
+    ["void f<8>(int)", "void f<4>(int)"],
+    ["a::f(int)", "b::f(int)"],
+    ["f<int>(int)", "f<long>(int)"],
+    ["f<(bool)0>()", "f<(bool)1>()"],
+  ])("%s and %s stay apart", (a, b) => {
+    expect(normalizeName(a)).not.toBe(normalizeName(b));
+  });
+
+  test("parentheses that are no parameter list stay", () => {
+    expect(normalizeName("(anonymous namespace)::f(int)")).toBe("(anonymous namespace)::f");
+    expect(normalizeName("ns::functor::operator()(int, float)")).toBe("ns::functor::operator()");
+    expect(normalizeName("ns::functor::operator()")).toBe("ns::functor::operator()");
+    expect(normalizeName("nvjet_sm90_tst_320x128_64x3")).toBe("nvjet_sm90_tst_320x128_64x3");
+  });
+
+  test("hostile names take linear time and come back", () => {
+    const deep = `${"f<(int)8, ".repeat(20_000)}${"(".repeat(20_000)})`;
+    expect(normalizeName(deep).length).toBeGreaterThan(0);
+    expect(normalizeName(`f ${"[clone ".repeat(20_000)}]`)).toContain("f");
+    expect(normalizeName(`${"const ".repeat(20_000)}x`)).toContain("x");
+  });
+});
+
+describe("the key", () => {
+  test("is the demangled name without parameters", () => {
+    expect(nameKey(names({ mangled: "_Z1fi", demangled: "f(int)", function: "f" }))).toStrictEqual({
+      key: "f",
+      kind: "demangled",
+    });
+  });
+  test("is the symbol of a kernel that has no other name", () => {
+    expect(nameKey(names({ mangled: "triton_kernel", demangled: "", function: "triton_kernel" }))).toStrictEqual({
+      key: "triton_kernel",
+      kind: "mangled",
+    });
+    expect(nameKey(names({ mangled: "_ZN2at6kernelEi" })).key).toBe("_ZN2at6kernelEi");
+  });
+  test("is the printed name of a CSV page, and says so", () => {
+    expect(nameKey(names({ display: "void at::k<8>(int)", simplified: true }))).toStrictEqual({
+      key: "void at::k<8>",
+      kind: "printed",
+    });
+    expect(nameKey(names({ display: "k" })).kind).toBe("printed");
+  });
+});
+
+describe("a target", () => {
+  const softmax = names({
+    mangled: "_ZN2at6native12_GLOBAL__N_120softmax_warp_forwardIff",
+    function: "softmax_warp_forward",
+    demangled: NCU,
+  });
+  const matches = (target: string, kernel = softmax): boolean => {
+    const matcher = targetMatcher(target);
+    if (!matcher.ok) throw new Error(matcher.error);
+    return matcher.value(kernel);
+  };
+
+  test.each([
+    ["the function name", "softmax_warp_forward"],
+    ["the mangled name", "_ZN2at6native12_GLOBAL__N_120softmax_warp_forwardIff"],
+    ["the demangled name", NCU],
+    ["the demangled name of another tool", TORCH],
+    ["the demangled name without parameters", NCU.slice(0, NCU.lastIndexOf("("))],
+    ["a pattern anywhere in it", "/warp_forward<float/"],
+    ["a pattern without case", "/SOFTMAX/i"],
+  ])("matches by %s", (_, target) => {
+    expect(matches(target)).toBe(true);
+  });
+
+  test.each(["softmax", "warp_forward", "Softmax_warp_forward", "/^softmax$/", "/SOFTMAX/"])(
+    "%s does not match",
+    (target) => {
+      expect(matches(target)).toBe(false);
+    },
+  );
+
+  test("a printed name has a base name too", () => {
+    const printed = names({ display: "void <unnamed>::softmax_warp_forward<float, 8>(T2 *)", simplified: true });
+    expect(matches("softmax_warp_forward", printed)).toBe(true);
+    expect(matches("void <unnamed>::softmax_warp_forward<float, 8>(T2 *)", printed)).toBe(true);
+  });
+
+  test("patterns run in linear time and are refused where they are wrong", () => {
+    expect(matches("/(a+)+$/", names({ demangled: `${"a".repeat(50_000)}!()` }))).toBe(false);
+    expect(targetMatcher("/(/")).toMatchObject({ ok: false });
+    expect(targetMatcher("/(?=x)/")).toMatchObject({ ok: false });
+    expect(targetMatcher("  ")).toMatchObject({ ok: false });
+  });
+
+  test("the full pipeline", () => {
+    for (const target of ["full pipeline", "full-pipeline", " Full Pipeline "])
+      expect(isFullPipeline(target)).toBe(true);
+    for (const target of ["full_pipeline", "pipeline", "fullpipeline", ""]) expect(isFullPipeline(target)).toBe(false);
+  });
+});
