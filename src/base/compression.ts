@@ -18,7 +18,7 @@ export type CompressionKind = "none" | "gzip" | "zstd";
 
 /** A reason not to unwrap at all. Damage inside the data shows later, as a BytesError of `read` or `skip`. */
 export interface CompressionFailure {
-  readonly code: "damaged" | "too_large" | "too_deep";
+  readonly code: BytesError["code"] | "too_deep";
   readonly message: string;
 }
 
@@ -53,7 +53,7 @@ async function kindOf(open: OpenBytes): Promise<Result<CompressionKind, Compress
     return ok(isZstd || isSkippableFrame ? "zstd" : "none");
   } catch (error) {
     if (!(error instanceof BytesError)) throw error;
-    return err({ code: error.code === "too_large" ? "too_large" : "damaged", message: error.message });
+    return err({ code: error.code, message: error.message });
   } finally {
     await source.close();
   }

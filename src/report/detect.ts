@@ -14,7 +14,7 @@ import {
 import { isCsv, readCsv } from "./ncu-csv/index.ts";
 import { readNcuRepExtras } from "./ncu-rep/extras.ts";
 import { isNcuRep, readNcuRep } from "./ncu-rep/index.ts";
-import { refuse } from "./wrong-kinds.ts";
+import { refuse, refuseForeign } from "./wrong-kinds.ts";
 
 /** What detection looks at. Program output before a CSV table can be long. */
 const HEAD_BYTES = 256 * 1024;
@@ -85,6 +85,8 @@ async function detect(open: OpenBytes, maxBytes: number): Promise<Result<Detecte
 /** One line a format. */
 function formatOf(head: Uint8Array): ReportFormat | ReadFailure {
   if (isNcuRep(head)) return "ncu-rep";
+  const foreign = refuseForeign(head);
+  if (foreign !== null) return foreign;
   const csv = isCsv(head);
   if (csv !== null) return typeof csv === "string" ? csv : csv.refuse;
   return refuse(head);
