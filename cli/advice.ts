@@ -110,8 +110,8 @@ function fasterPath({ detail: { headroom } }: KernelEntry): string | null {
   const { best_path: best, to_best_path: left } = headroom;
   if (best === null || left === null) return null;
   return best.requires_precision_change
-    ? `Its matrix product could run on the tensor cores as ${best.precision.toUpperCase()}, if that precision is accepted: ${formatPercent(left)} of the time is above that roof.`
-    : `It uses ${best.path_in_use} where ${best.path} would be faster at the same precision: ${formatPercent(left)} of the time is above that roof.`;
+    ? `Its matrix product could run on the tensor cores as ${best.precision.toUpperCase()}, if that precision is accepted: at that roof it would take ${formatPercent(left)} less time.`
+    : `It uses ${best.path_in_use} where ${best.path} would be faster at the same precision: at that roof it would take ${formatPercent(left)} less time.`;
 }
 
 /** Occupancy is a means: worth raising only where warps wait for results and the schedulers have slots to fill. */

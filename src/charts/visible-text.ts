@@ -37,6 +37,7 @@ function characterWidth(character: string): number {
 
 /** Columns of a terminal (or units of average width) that visible text takes: 0 for combining marks, 2 for wide ones. */
 export function textWidth(text: string): number {
+  if (/^[ -~]*$/.test(text)) return text.length;
   let width = 0;
   for (const character of text) width += characterWidth(character);
   return width;
