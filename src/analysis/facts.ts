@@ -12,7 +12,7 @@ export const DEVICE: Declaration = {
   needs: [
     ...needs.required("cc_major", "cc_minor", "sm_count"),
     ...needs.optional("device_sm_count", "sm_clock_max_khz", "dram_clock_max_khz", "passes"),
-    ...needs.optional("sm_shared_bytes", "sm_registers", "sm_warps", "sm_blocks"),
+    ...needs.optional("sm_shared_bytes", "sm_registers", "sm_warps", "sm_blocks", "sm_reserved_bytes"),
     ...needs.optionalMetrics([DEVICE_NAME_METRIC]),
   ],
 };

@@ -55,7 +55,8 @@ function smOf(read: Reading, computeCapability: string | null): Sm | null {
   const blocks = read.role("sm_blocks") ?? table?.max_blocks_per_sm;
   const registers = read.role("sm_registers") ?? table?.registers_per_sm;
   const sharedBytes = read.role("sm_shared_bytes") ?? table?.shared_memory_per_sm_bytes;
-  const reservedBytes = read.role("shared_driver") ?? table?.shared_memory_reserved_per_block_bytes;
+  // Not what the launch prints: pages round it to 1.02 Kbyte.
+  const reservedBytes = read.role("sm_reserved_bytes") ?? table?.shared_memory_reserved_per_block_bytes;
   if (
     warps === undefined ||
     blocks === undefined ||
@@ -86,9 +87,12 @@ export function registerBlocks(sm: Sm, registersPerThread: number, warpsPerBlock
   return Math.floor((perPart * sm.registerParts) / warpsPerBlock);
 }
 
-/** Blocks per SM that shared memory allows where `available` bytes of the SM serve as such. Same source. */
-export function sharedBlocks(sm: Sm, ownBytes: number, available: number): number {
-  const perBlock = roundUp(ownBytes + sm.reservedBytes, sm.sharedUnit);
+/**
+ * Blocks per SM that shared memory allows where `available` bytes of the SM serve as such. Same source. `slack`: by how
+ * much a rounded page may print more than the block has; sizes are whole units, so the smaller one is meant.
+ */
+export function sharedBlocks(sm: Sm, ownBytes: number, available: number, slack = 0): number {
+  const perBlock = roundUp(ownBytes - slack + sm.reservedBytes, sm.sharedUnit);
   return perBlock === 0 ? sm.blocks : Math.floor(available / perBlock);
 }
 
@@ -157,11 +161,16 @@ function recompute(facts: LaunchFacts, read: Reading, usage: Known<number>): Rec
   const blocks: Record<string, number> = {};
   const registers = read.role("registers");
   if (registers !== null) blocks.registers = registerBlocks(sm, registers, warpsPerBlock);
-  const carveout = read.role("shared_carveout");
+  const carveout = read.named("shared_carveout");
   const own = read.of(usage);
   if (own !== null) {
-    if (carveout !== null) blocks.shared_mem_at_carveout = sharedBlocks(sm, own, carveout);
-    blocks.shared_mem_at_max_carveout = sharedBlocks(sm, own, sm.sharedBytes);
+    const { sheet } = facts;
+    const slack = usage.metrics.reduce((sum, name) => sum + sheet.resolution(name), 0);
+    if (carveout !== null) {
+      const most = carveout.value + sheet.resolution(carveout.name);
+      blocks.shared_mem_at_carveout = sharedBlocks(sm, own, most, slack);
+    }
+    blocks.shared_mem_at_max_carveout = sharedBlocks(sm, own, sm.sharedBytes, slack);
   }
   if (warpsPerBlock > 0) blocks.warps = Math.floor(sm.warps / warpsPerBlock);
   blocks.blocks = sm.blocks;

@@ -84,6 +84,7 @@ export const ROLES = {
   sm_shared_bytes: ["device__attribute_max_shared_memory_per_multiprocessor"],
   sm_registers: ["device__attribute_max_registers_per_multiprocessor"],
   sm_warps: ["device__attribute_max_warps_per_multiprocessor"],
+  sm_reserved_bytes: ["device__attribute_reserved_shared_memory_per_block"],
   sm_blocks: ["device__attribute_max_blocks_per_multiprocessor"],
   passes: ["profiler__replayer_passes"],
 } as const satisfies Record<string, readonly string[]>;

@@ -41,6 +41,13 @@ test.each(MEASURED)(
   },
 );
 
+test("a page that prints Kbyte with two decimals gives the same limits", () => {
+  // 45,568 bytes print as 45.57 Kbyte, a carve-out of 233,472 as 233.47.
+  expect(sharedBlocks(H200, 45_568, 233_472)).toBe(5);
+  expect(sharedBlocks(H200, 45_570, 233_470 + 5, 5)).toBe(5);
+  expect(sharedBlocks(H200, 45_570, 233_470 + 5)).toBe(4);
+});
+
 test("no shared memory and none reserved (7.x): the limit is that on blocks", () => {
   expect(sharedBlocks({ ...H200, reservedBytes: 0, sharedUnit: 256 }, 0, 32_768)).toBe(32);
 });
