@@ -1,11 +1,16 @@
-// Writes openapi.json from the schemas of the routes; with --check only says whether it is stale.
+// Writes openapi.json from the schemas of the routes and types.d.ts from that; with --check only says what is stale.
 import { readFileSync, writeFileSync } from "node:fs";
+import { clientTypesText } from "./client-types.ts";
 import { openApiText } from "./document.ts";
 
-const file = new URL("openapi.json", import.meta.url);
-const text = await openApiText();
-if (!process.argv.includes("--check")) writeFileSync(file, text);
-else if (readFileSync(file, "utf8") !== text) {
-  console.error("openapi/openapi.json is stale: run npx tsx openapi/generate.ts");
-  process.exitCode = 1;
+const document = await openApiText();
+const files = { "openapi.json": document, "types.d.ts": await clientTypesText(document) };
+
+for (const [name, text] of Object.entries(files)) {
+  const file = new URL(name, import.meta.url);
+  if (!process.argv.includes("--check")) writeFileSync(file, text);
+  else if (readFileSync(file, "utf8") !== text) {
+    console.error(`openapi/${name} is stale: run npm run generate`);
+    process.exitCode = 1;
+  }
 }

@@ -1,0 +1,2618 @@
+// biome-ignore-all lint: generated
+// biome-ignore-all format: generated
+// biome-ignore-all assist: generated
+/** Types of the API for clients, made from openapi.json by `npm run generate`. */
+export interface paths {
+    "/livez": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The process answers */
+        get: operations["livez"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The process may take traffic */
+        get: operations["readyz"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Metrics for Prometheus */
+        get: operations["metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This document */
+        get: operations["openapi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/problems/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a problem type means */
+        get: operations["problemType"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload a report
+         * @description The body is the file itself: `.ncu-rep`, `.ncu-repz`, or a CSV page of `ncu --csv` (`raw` or `details`), as it is or compressed with gzip or zstd. What it is, is seen from its bytes. The same bytes again give the same report, with 200.
+         */
+        post: operations["uploadReport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/reports/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is known of an uploaded report */
+        get: operations["getReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/profiles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Profiles, newest first */
+        get: operations["listProfiles"];
+        put?: never;
+        /** Ask for a profile */
+        post: operations["submitProfile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/profiles/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A profile, at once or when its state changes
+         * @description `?wait=30` or `Prefer: wait=30` answers as soon as the state changes, at the latest after that many seconds. A profile that has failed is a 200 as well: see `failure`.
+         */
+        get: operations["getProfile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/profiles/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a profile
+         * @description Cancelling a canceled profile changes nothing and is no error; one that has succeeded or failed answers 409.
+         */
+        post: operations["cancelProfile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/profiles/{id}/result": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The verdicts */
+        get: operations["getResult"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/profiles/{id}/roofline.svg": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The kernels under their roofs, as a picture */
+        get: operations["getRoofline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/profiles/{id}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A report of the profile, byte for byte
+         * @description Needs the permission `raw_artifacts` beside the role: reports hold command lines, paths and compiled code.
+         */
+        get: operations["getReportBytes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        Alive: {
+            /** @constant */
+            status: "ok";
+        };
+        Cluster: {
+            timing: components["schemas"]["Timing"];
+            median_launch: number;
+            /** @description indices in the report */
+            launches: number[];
+            roofline: ("compute-bound" | "memory-bound" | "latency-bound") | null;
+            roofline_null_reason: string | null;
+            /** @enum {string} */
+            limiter: "tensor" | "fma" | "fp64" | "alu" | "issue" | "lsu" | "l1_shared" | "l2" | "dram" | "nvlink" | "latency" | "tail" | "imbalance" | "launch" | "unknown";
+            /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+            memory_bw_utilization: number | null;
+            /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+            compute_utilization: number | null;
+            /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+            sm_occupancy: number | null;
+            tflops: number | null;
+            /** @description of the kernel's summed time */
+            share_of_kernel: number | null;
+        };
+        Failure: {
+            /** @enum {string} */
+            code: "report_unreadable" | "report_missing" | "no_matching_kernel" | "no_kernels_profiled" | "timeline_unsupported" | "analysis_timeout" | "analysis_crashed" | "unknown_unit" | "shutdown" | "internal";
+            /** @description what happened */
+            message: string;
+            /** @description what to do */
+            hint: string;
+            retryable: boolean;
+            evidence: {
+                [key: string]: unknown;
+            };
+        };
+        Finding: {
+            /** @description snake_case, stable */
+            code: string;
+            /** @enum {string} */
+            severity: "info" | "warning" | "error";
+            /** @description what was found, where, and what it means for the numbers */
+            message: string;
+            /** @description index of the launch in its report; null: the whole report */
+            launch: number | null;
+            evidence: {
+                [key: string]: string | number | boolean | null;
+            };
+        };
+        KernelEntry: {
+            target: string;
+            roofline: ("compute-bound" | "memory-bound" | "latency-bound") | null;
+            /** @description achieved, dominant precision, 2 per FMA; TOP/s for integers */
+            tflops: number | null;
+            /** @description DRAM bytes/s over the peak of this device */
+            memory_bw_utilization: number | null;
+            /** @description achieved: warps active over maximum */
+            sm_occupancy: number | null;
+            /** @description static + dynamic, per block */
+            shared_memory_usage_bytes: number | null;
+            /** @description share of warp-cycles by group, largest first */
+            warp_stall_reasons: {
+                [key: string]: number;
+            } | null;
+            /** @description mean of one launch */
+            wall_clock_us: number | null;
+            /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+            fraction_of_pipeline: number | null;
+            pipeline_stage: string | null;
+            optimization_headroom: string | null;
+            detail: {
+                /** @description the launch that the verdict is of */
+                launch: {
+                    /** @description position in its report = ncu's ID */
+                    index: number;
+                    report_id: string | null;
+                    /** @enum {string} */
+                    kind: "kernel" | "range" | "cmdlist" | "graph";
+                    grid: [
+                        number,
+                        number,
+                        number
+                    ] | null;
+                    block: [
+                        number,
+                        number,
+                        number
+                    ] | null;
+                    cluster_size: number | null;
+                    process_id: number | null;
+                    context_id: number | null;
+                    stream_id: number | null;
+                    device: number | null;
+                    rank: number | null;
+                    /** @description push/pop ranges, outermost first */
+                    nvtx: string[];
+                    failure: string | null;
+                };
+                /** @description why there is no verdict, or what was missing beside one */
+                roofline_null_reason: string | null;
+                /** @enum {string} */
+                limiter: "tensor" | "fma" | "fp64" | "alu" | "issue" | "lsu" | "l1_shared" | "l2" | "dram" | "nvlink" | "latency" | "tail" | "imbalance" | "launch" | "unknown";
+                /** @description latency-bound, but at 60 % or more of a roof */
+                near: boolean;
+                /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                compute_utilization: number | null;
+                compute_metric: string | null;
+                compute_basis: ("measured" | "lower_bound" | "estimated") | null;
+                /** @description counters equal to it, without suffix */
+                compute_utilization_set_by: string[];
+                memory_metric: string | null;
+                memory_basis: ("measured" | "computed" | "estimated") | null;
+                /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                issue_slot_utilization: number | null;
+                sm_clock_hz: number | null;
+                sm_clock_max_hz: number | null;
+                dram_clock_hz: number | null;
+                dram_clock_max_hz: number | null;
+                /** @description achieved, non-zero only; int: TOP/s */
+                tflops_by_precision: {
+                    [key: string]: number;
+                } | null;
+                /** @description dense, at the clock of this launch */
+                peak_tflops_by_precision: {
+                    [key: string]: {
+                        /** @description 1e12 operations per second, dense, 2 per multiply-add */
+                        tflops: number;
+                        /** @enum {string} */
+                        source: "launch_counters" | "catalogue";
+                        /** @description true for a published figure at its own clock */
+                        estimated: boolean;
+                        /** @description who published it, for a figure of the catalogue */
+                        citation: string | null;
+                    };
+                } | null;
+                dominant_precision: string | null;
+                fp16_vector_is_probably_moves: boolean | null;
+                tensor_paths: {
+                    /** @description counter without its suffix */
+                    metric: string;
+                    /** @description instruction family (hmma, hgmma, …) where the counter names it */
+                    op: string | null;
+                    precision: string;
+                    sparsity: string | null;
+                    ops_per_s: number;
+                    peak_ops_per_s: number | null;
+                    /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                    utilization: number | null;
+                }[];
+                arithmetic_intensity_flop_per_byte: number | null;
+                ridge_point_flop_per_byte: number | null;
+                /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                achieved_over_attainable: number | null;
+                memory: {
+                    dram_bytes_per_s: number | null;
+                    peak_dram_bytes_per_s: number | null;
+                    peak_dram_source: ("launch_counters" | "catalogue") | null;
+                    dram_bytes_read: number | null;
+                    dram_bytes_written: number | null;
+                    levels: {
+                        /** @enum {string} */
+                        level: "dram" | "l2" | "l1";
+                        bytes_per_s: number | null;
+                        peak_bytes_per_s: number | null;
+                        /** @description NVIDIA's throughput of the level, % of elapsed / 100 */
+                        utilization: number | null;
+                        /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                        hit_rate: number | null;
+                        arithmetic_intensity_flop_per_byte: number | null;
+                    }[];
+                    sectors_per_request_load: number | null;
+                    sectors_per_request_store: number | null;
+                    /** @description LDG only; null where LDG is less than half of the load instructions */
+                    bytes_per_sector_load: number | null;
+                };
+                occupancy: {
+                    /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                    theoretical: number | null;
+                    /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                    theoretical_from_limits: number | null;
+                    /** @description those that really bind; empty at 100 % theoretical */
+                    limiters: ("registers" | "shared_mem" | "warps" | "blocks" | "barriers")[];
+                    limiters_as_reported: ("registers" | "shared_mem" | "warps" | "blocks" | "barriers")[];
+                    /** @description blocks per SM, as reported */
+                    limits_blocks: {
+                        [key: string]: number | null;
+                    };
+                    limits_recomputed_blocks: {
+                        [key: string]: number | null;
+                    };
+                    /** @description what one block more would need; null where blocks or warps forbid it or nothing binds */
+                    next_step: {
+                        blocks_per_sm: number;
+                        theoretical_occupancy: number;
+                        max_registers_per_thread: number | null;
+                        max_shared_memory_allocated_bytes: number | null;
+                        max_static_plus_dynamic_shared_memory_bytes: number | null;
+                    } | null;
+                };
+                shared_memory: {
+                    static_bytes: number | null;
+                    dynamic_bytes: number | null;
+                    driver_bytes: number | null;
+                    per_block_with_driver_bytes: number | null;
+                    allocated_bytes: number | null;
+                    carveout_bytes: number | null;
+                    bank_conflicts: number | null;
+                    /** @description conflicts over wavefronts */
+                    bank_conflict_share: number | null;
+                };
+                registers: {
+                    per_thread: number | null;
+                    per_thread_allocated: number | null;
+                    spill_instructions: number | null;
+                    local_loads: number | null;
+                    local_stores: number | null;
+                };
+                waves_per_sm: number | null;
+                /** @description part of the launch in which the average SM had no work */
+                imbalance: number | null;
+                imbalance_metric: string | null;
+                stalls: {
+                    cycles_per_issue: {
+                        [key: string]: number;
+                    } | null;
+                    shares_by_reason: {
+                        [key: string]: number;
+                    } | null;
+                    /** @description by group, largest first */
+                    shares: {
+                        [key: string]: number;
+                    } | null;
+                    dominant_group: string | null;
+                    /** @description 1 = the ratios add up */
+                    sum_over_warp_latency: number | null;
+                };
+                latency: {
+                    primary: ("tiny_kernel" | "near_compute_roof" | "near_memory_roof" | "grid_smaller_than_sm_count" | "less_than_one_wave" | "l2_bound" | "l1_or_shared_bound" | "tail_effect" | "load_imbalance" | "tensor_wait_stalls" | "barrier_stalls" | "memory_dependency_stalls" | "execution_dependency_stalls" | "low_theoretical_occupancy" | "achieved_occupancy_below_theoretical" | "unknown") | null;
+                    reasons: ("tiny_kernel" | "near_compute_roof" | "near_memory_roof" | "grid_smaller_than_sm_count" | "less_than_one_wave" | "l2_bound" | "l1_or_shared_bound" | "tail_effect" | "load_imbalance" | "tensor_wait_stalls" | "barrier_stalls" | "memory_dependency_stalls" | "execution_dependency_stalls" | "low_theoretical_occupancy" | "achieved_occupancy_below_theoretical" | "unknown")[];
+                };
+                headroom: {
+                    /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                    within_path: number | null;
+                    /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                    to_best_path: number | null;
+                    best_path: {
+                        path: string;
+                        path_in_use: string;
+                        precision: string;
+                        peak_tflops: number;
+                        requires_precision_change: boolean;
+                    } | null;
+                    level: ("high" | "medium" | "low" | "unknown") | null;
+                    /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                    distance_with_launch_floor: number | null;
+                };
+                /** @description further counters, base units, by NVIDIA's name; present ones only */
+                counters: {
+                    [key: string]: number;
+                };
+                hints: {
+                    rule: string;
+                    section: string | null;
+                    title: string | null;
+                    text: string | null;
+                    speedup_type: ("global" | "local") | null;
+                    /** @description NVIDIA's estimate, 0..100; never summed */
+                    speedup_percent: number | null;
+                    evidence: {
+                        metric: string;
+                        value: number | null;
+                        info: string | null;
+                    }[];
+                }[];
+                /** @description what the analyses declare and this launch does not hold */
+                missing_metrics: string[];
+                /** @description field path -> launch and metrics that it came from */
+                sources: {
+                    [key: string]: {
+                        launch: number;
+                        metrics: string[];
+                    };
+                };
+                /** @description field path -> why it is null */
+                null_reasons: {
+                    [key: string]: string;
+                };
+                names: {
+                    /** @description launches with this key are the same kernel */
+                    key: string;
+                    /** @enum {string} */
+                    key_kind: "demangled" | "mangled" | "printed";
+                    display: string;
+                    function: string | null;
+                    demangled: string | null;
+                    mangled: string | null;
+                };
+                stage: {
+                    stage: string;
+                    family: string;
+                    rule: string;
+                    confidence: number;
+                } | null;
+                timing: components["schemas"]["Timing"];
+                /** @description of the summed time of all kernels in the report */
+                share_of_report: number | null;
+                /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                share_of_wall: number | null;
+                shapes: components["schemas"]["Shape"][];
+            };
+            findings: components["schemas"]["Finding"][];
+        };
+        KernelResult: {
+            target: string;
+            roofline: ("compute-bound" | "memory-bound" | "latency-bound") | null;
+            /** @description achieved, dominant precision, 2 per FMA; TOP/s for integers */
+            tflops: number | null;
+            /** @description DRAM bytes/s over the peak of this device */
+            memory_bw_utilization: number | null;
+            /** @description achieved: warps active over maximum */
+            sm_occupancy: number | null;
+            /** @description static + dynamic, per block */
+            shared_memory_usage_bytes: number | null;
+            /** @description share of warp-cycles by group, largest first */
+            warp_stall_reasons: {
+                [key: string]: number;
+            } | null;
+            /** @description mean of one launch */
+            wall_clock_us: number | null;
+            /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+            fraction_of_pipeline: number | null;
+            pipeline_stage: string | null;
+            optimization_headroom: string | null;
+            /** @constant */
+            kind: "kernel";
+            /** @constant */
+            schema_version: 1;
+            partial: boolean;
+            detail: {
+                /** @description the launch that the verdict is of */
+                launch: {
+                    /** @description position in its report = ncu's ID */
+                    index: number;
+                    report_id: string | null;
+                    /** @enum {string} */
+                    kind: "kernel" | "range" | "cmdlist" | "graph";
+                    grid: [
+                        number,
+                        number,
+                        number
+                    ] | null;
+                    block: [
+                        number,
+                        number,
+                        number
+                    ] | null;
+                    cluster_size: number | null;
+                    process_id: number | null;
+                    context_id: number | null;
+                    stream_id: number | null;
+                    device: number | null;
+                    rank: number | null;
+                    /** @description push/pop ranges, outermost first */
+                    nvtx: string[];
+                    failure: string | null;
+                };
+                /** @description why there is no verdict, or what was missing beside one */
+                roofline_null_reason: string | null;
+                /** @enum {string} */
+                limiter: "tensor" | "fma" | "fp64" | "alu" | "issue" | "lsu" | "l1_shared" | "l2" | "dram" | "nvlink" | "latency" | "tail" | "imbalance" | "launch" | "unknown";
+                /** @description latency-bound, but at 60 % or more of a roof */
+                near: boolean;
+                /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                compute_utilization: number | null;
+                compute_metric: string | null;
+                compute_basis: ("measured" | "lower_bound" | "estimated") | null;
+                /** @description counters equal to it, without suffix */
+                compute_utilization_set_by: string[];
+                memory_metric: string | null;
+                memory_basis: ("measured" | "computed" | "estimated") | null;
+                /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                issue_slot_utilization: number | null;
+                sm_clock_hz: number | null;
+                sm_clock_max_hz: number | null;
+                dram_clock_hz: number | null;
+                dram_clock_max_hz: number | null;
+                /** @description achieved, non-zero only; int: TOP/s */
+                tflops_by_precision: {
+                    [key: string]: number;
+                } | null;
+                /** @description dense, at the clock of this launch */
+                peak_tflops_by_precision: {
+                    [key: string]: {
+                        /** @description 1e12 operations per second, dense, 2 per multiply-add */
+                        tflops: number;
+                        /** @enum {string} */
+                        source: "launch_counters" | "catalogue";
+                        /** @description true for a published figure at its own clock */
+                        estimated: boolean;
+                        /** @description who published it, for a figure of the catalogue */
+                        citation: string | null;
+                    };
+                } | null;
+                dominant_precision: string | null;
+                fp16_vector_is_probably_moves: boolean | null;
+                tensor_paths: {
+                    /** @description counter without its suffix */
+                    metric: string;
+                    /** @description instruction family (hmma, hgmma, …) where the counter names it */
+                    op: string | null;
+                    precision: string;
+                    sparsity: string | null;
+                    ops_per_s: number;
+                    peak_ops_per_s: number | null;
+                    /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                    utilization: number | null;
+                }[];
+                arithmetic_intensity_flop_per_byte: number | null;
+                ridge_point_flop_per_byte: number | null;
+                /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                achieved_over_attainable: number | null;
+                memory: {
+                    dram_bytes_per_s: number | null;
+                    peak_dram_bytes_per_s: number | null;
+                    peak_dram_source: ("launch_counters" | "catalogue") | null;
+                    dram_bytes_read: number | null;
+                    dram_bytes_written: number | null;
+                    levels: {
+                        /** @enum {string} */
+                        level: "dram" | "l2" | "l1";
+                        bytes_per_s: number | null;
+                        peak_bytes_per_s: number | null;
+                        /** @description NVIDIA's throughput of the level, % of elapsed / 100 */
+                        utilization: number | null;
+                        /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                        hit_rate: number | null;
+                        arithmetic_intensity_flop_per_byte: number | null;
+                    }[];
+                    sectors_per_request_load: number | null;
+                    sectors_per_request_store: number | null;
+                    /** @description LDG only; null where LDG is less than half of the load instructions */
+                    bytes_per_sector_load: number | null;
+                };
+                occupancy: {
+                    /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                    theoretical: number | null;
+                    /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                    theoretical_from_limits: number | null;
+                    /** @description those that really bind; empty at 100 % theoretical */
+                    limiters: ("registers" | "shared_mem" | "warps" | "blocks" | "barriers")[];
+                    limiters_as_reported: ("registers" | "shared_mem" | "warps" | "blocks" | "barriers")[];
+                    /** @description blocks per SM, as reported */
+                    limits_blocks: {
+                        [key: string]: number | null;
+                    };
+                    limits_recomputed_blocks: {
+                        [key: string]: number | null;
+                    };
+                    /** @description what one block more would need; null where blocks or warps forbid it or nothing binds */
+                    next_step: {
+                        blocks_per_sm: number;
+                        theoretical_occupancy: number;
+                        max_registers_per_thread: number | null;
+                        max_shared_memory_allocated_bytes: number | null;
+                        max_static_plus_dynamic_shared_memory_bytes: number | null;
+                    } | null;
+                };
+                shared_memory: {
+                    static_bytes: number | null;
+                    dynamic_bytes: number | null;
+                    driver_bytes: number | null;
+                    per_block_with_driver_bytes: number | null;
+                    allocated_bytes: number | null;
+                    carveout_bytes: number | null;
+                    bank_conflicts: number | null;
+                    /** @description conflicts over wavefronts */
+                    bank_conflict_share: number | null;
+                };
+                registers: {
+                    per_thread: number | null;
+                    per_thread_allocated: number | null;
+                    spill_instructions: number | null;
+                    local_loads: number | null;
+                    local_stores: number | null;
+                };
+                waves_per_sm: number | null;
+                /** @description part of the launch in which the average SM had no work */
+                imbalance: number | null;
+                imbalance_metric: string | null;
+                stalls: {
+                    cycles_per_issue: {
+                        [key: string]: number;
+                    } | null;
+                    shares_by_reason: {
+                        [key: string]: number;
+                    } | null;
+                    /** @description by group, largest first */
+                    shares: {
+                        [key: string]: number;
+                    } | null;
+                    dominant_group: string | null;
+                    /** @description 1 = the ratios add up */
+                    sum_over_warp_latency: number | null;
+                };
+                latency: {
+                    primary: ("tiny_kernel" | "near_compute_roof" | "near_memory_roof" | "grid_smaller_than_sm_count" | "less_than_one_wave" | "l2_bound" | "l1_or_shared_bound" | "tail_effect" | "load_imbalance" | "tensor_wait_stalls" | "barrier_stalls" | "memory_dependency_stalls" | "execution_dependency_stalls" | "low_theoretical_occupancy" | "achieved_occupancy_below_theoretical" | "unknown") | null;
+                    reasons: ("tiny_kernel" | "near_compute_roof" | "near_memory_roof" | "grid_smaller_than_sm_count" | "less_than_one_wave" | "l2_bound" | "l1_or_shared_bound" | "tail_effect" | "load_imbalance" | "tensor_wait_stalls" | "barrier_stalls" | "memory_dependency_stalls" | "execution_dependency_stalls" | "low_theoretical_occupancy" | "achieved_occupancy_below_theoretical" | "unknown")[];
+                };
+                headroom: {
+                    /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                    within_path: number | null;
+                    /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                    to_best_path: number | null;
+                    best_path: {
+                        path: string;
+                        path_in_use: string;
+                        precision: string;
+                        peak_tflops: number;
+                        requires_precision_change: boolean;
+                    } | null;
+                    level: ("high" | "medium" | "low" | "unknown") | null;
+                    /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                    distance_with_launch_floor: number | null;
+                };
+                /** @description further counters, base units, by NVIDIA's name; present ones only */
+                counters: {
+                    [key: string]: number;
+                };
+                hints: {
+                    rule: string;
+                    section: string | null;
+                    title: string | null;
+                    text: string | null;
+                    speedup_type: ("global" | "local") | null;
+                    /** @description NVIDIA's estimate, 0..100; never summed */
+                    speedup_percent: number | null;
+                    evidence: {
+                        metric: string;
+                        value: number | null;
+                        info: string | null;
+                    }[];
+                }[];
+                /** @description what the analyses declare and this launch does not hold */
+                missing_metrics: string[];
+                /** @description field path -> launch and metrics that it came from */
+                sources: {
+                    [key: string]: {
+                        launch: number;
+                        metrics: string[];
+                    };
+                };
+                /** @description field path -> why it is null */
+                null_reasons: {
+                    [key: string]: string;
+                };
+                names: {
+                    /** @description launches with this key are the same kernel */
+                    key: string;
+                    /** @enum {string} */
+                    key_kind: "demangled" | "mangled" | "printed";
+                    display: string;
+                    function: string | null;
+                    demangled: string | null;
+                    mangled: string | null;
+                };
+                stage: {
+                    stage: string;
+                    family: string;
+                    rule: string;
+                    confidence: number;
+                } | null;
+                timing: components["schemas"]["Timing"];
+                /** @description of the summed time of all kernels in the report */
+                share_of_report: number | null;
+                /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                share_of_wall: number | null;
+                shapes: components["schemas"]["Shape"][];
+            };
+            /** @description further kernels that match the target, by time */
+            others: {
+                target: string;
+                name_key: string;
+                roofline: ("compute-bound" | "memory-bound" | "latency-bound") | null;
+                total_us: number | null;
+                launches: number;
+            }[];
+            findings: components["schemas"]["Finding"][];
+            provenance: components["schemas"]["Provenance"];
+        };
+        PipelineResult: {
+            /** @constant */
+            kind: "pipeline";
+            /** @constant */
+            schema_version: 1;
+            /** @constant */
+            target: "full pipeline";
+            partial: boolean;
+            gpu_busy_us: number | null;
+            span_us: number | null;
+            gpu_idle_us: number | null;
+            /** @description kernel launches */
+            launches: number;
+            /** @description summed duration of the kernel launches in the reports: the denominator of share_of_report */
+            report_us: number | null;
+            stages: {
+                stage: string;
+                family: string;
+                share: number;
+                total_us: number;
+            }[] | null;
+            /** @description ranked by contribution */
+            kernels: components["schemas"]["KernelEntry"][];
+            /** @description kernels in the reports, listed or not */
+            kernels_total: number;
+            /** @description results that span several kernels; never added to kernel sums */
+            composites: {
+                /** @enum {string} */
+                kind: "range" | "cmdlist" | "graph";
+                index: number;
+                display: string;
+                duration_us: number | null;
+            }[];
+            /** @description share of time that got counters */
+            coverage: number | null;
+            plan: {
+                [key: string]: unknown;
+            } | null;
+            null_reasons: {
+                [key: string]: string;
+            };
+            findings: components["schemas"]["Finding"][];
+            provenance: components["schemas"]["Provenance"];
+        };
+        Problem: {
+            type: string;
+            title: string;
+            status: number;
+            /** @enum {string} */
+            code: "malformed_json" | "bad_request" | "invalid_query" | "validation_failed" | "use_benchmark_serving" | "no_such_workload" | "no_live_worker" | "no_such_report" | "not_found" | "method_not_allowed" | "not_acceptable" | "content_too_large" | "unsupported_media_type" | "not_ready" | "not_cancelable" | "report_unreadable" | "role_missing" | "unauthenticated" | "quota_exceeded" | "uri_too_long" | "range_not_satisfiable" | "headers_too_large" | "request_timeout" | "unavailable" | "internal";
+            detail: string;
+            instance: string;
+            hint?: string;
+            errors?: {
+                /** @description JSON Pointer into the body, or `?name` for a query parameter */
+                pointer: string;
+                detail: string;
+                code: string;
+            }[];
+        } & {
+            [key: string]: unknown;
+        };
+        ProblemType: {
+            type: string;
+            /** @enum {string} */
+            code: "malformed_json" | "bad_request" | "invalid_query" | "validation_failed" | "use_benchmark_serving" | "no_such_workload" | "no_live_worker" | "no_such_report" | "not_found" | "method_not_allowed" | "not_acceptable" | "content_too_large" | "unsupported_media_type" | "not_ready" | "not_cancelable" | "report_unreadable" | "role_missing" | "unauthenticated" | "quota_exceeded" | "uri_too_long" | "range_not_satisfiable" | "headers_too_large" | "request_timeout" | "unavailable" | "internal";
+            status: number;
+            title: string;
+        };
+        Profile: {
+            /**
+             * Format: uuid
+             * @description version 7
+             */
+            id: string;
+            /** @constant */
+            schema_version: 1;
+            /** @enum {string} */
+            state: "queued" | "waiting_for_gpu" | "warming_up" | "capturing" | "analyzing" | "succeeded" | "failed" | "canceled";
+            reused: boolean;
+            progress: {
+                phase: string;
+                done: number | null;
+                total: number | null;
+                message: string | null;
+            } | null;
+            request: components["schemas"]["ResolvedProfileRequest"];
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC
+             */
+            updated_at: string;
+            started_at: string | null;
+            finished_at: string | null;
+            /** @description number of the newest event of this profile */
+            last_event: number;
+            failure: components["schemas"]["Failure"] | null;
+            links: {
+                [key: string]: string;
+            };
+        };
+        ProfilePage: {
+            items: components["schemas"]["Profile"][];
+            /** @description null: this is the last page */
+            next_cursor: string | null;
+        };
+        ProfileRequest: {
+            /** @description kernel function name, mangled or demangled name, /regex/, or `full pipeline` */
+            target: string;
+            model?: string;
+            /** @description vllm, sglang or none; case-insensitive */
+            engine?: string;
+            /** @description default 1 for a kernel, 128 for the pipeline */
+            concurrency?: number;
+            source?: {
+                /** @constant */
+                kind: "report";
+                /** @description ids from POST /reports */
+                report_ids: string[];
+                timeline_ids?: string[];
+            } | {
+                /** @constant */
+                kind: "workload";
+                name: string;
+            } | {
+                /** @constant */
+                kind: "command";
+                argv: string[];
+                cwd?: string;
+                env?: {
+                    [key: string]: string;
+                };
+            };
+            gpu?: string;
+            pool?: string;
+            rank?: number;
+            top_n?: number;
+            max_duration_s?: number;
+            window?: {
+                nvtx: string;
+            } | {
+                step: string;
+            } | {
+                from_us: number;
+                to_us: number;
+            };
+            session?: string;
+            revision?: string;
+            /** @enum {string} */
+            reuse?: "session" | "any" | "never";
+            force?: boolean;
+            /** @enum {string} */
+            objective?: "bottleneck" | "e2e_throughput";
+            ncu?: {
+                set?: string;
+                sections?: string[];
+                metrics?: string[];
+                /** @enum {string} */
+                cache_control?: "all" | "none";
+                /** @enum {string} */
+                clock_control?: "base" | "none";
+            };
+            webhook?: {
+                /** Format: uri */
+                url: string;
+                events?: string[];
+            };
+            labels?: {
+                [key: string]: string;
+            };
+        };
+        Provenance: {
+            reports: {
+                id: string | null;
+                sha256: string | null;
+                format: string;
+                compression: string;
+                launches: number;
+                partial: boolean;
+                partial_at_byte: number | null;
+                tool: string;
+                tool_version: string | null;
+                cuda_version: string | null;
+                driver_version: string | null;
+            }[];
+            gpus: {
+                name: string | null;
+                uuid: string | null;
+                compute_capability: string | null;
+                sm_count: number | null;
+                sm_clock_hz: {
+                    min: number | null;
+                    max: number | null;
+                };
+                sm_clock_max_hz: number | null;
+                dram_clock_hz: {
+                    min: number | null;
+                    max: number | null;
+                };
+                catalogue_id: string | null;
+            }[];
+            /** @description which peak came from where */
+            peaks: string;
+            analysis_version: string;
+            /** @description replay passes, the most of any launch */
+            passes: number | null;
+        };
+        Readiness: {
+            /** @enum {string} */
+            status: "ok" | "unavailable";
+            checks: {
+                [key: string]: boolean;
+            };
+        };
+        ResolvedProfileRequest: {
+            /** @description kernel function name, mangled or demangled name, /regex/, or `full pipeline` */
+            target: string;
+            model: string | null;
+            engine: ("vllm" | "sglang" | "none") | null;
+            concurrency: number;
+            source?: {
+                /** @constant */
+                kind: "report";
+                /** @description ids from POST /reports */
+                report_ids: string[];
+                timeline_ids?: string[];
+            } | {
+                /** @constant */
+                kind: "workload";
+                name: string;
+            } | {
+                /** @constant */
+                kind: "command";
+                argv: string[];
+                cwd?: string;
+                env?: {
+                    [key: string]: string;
+                };
+            };
+            gpu?: string;
+            pool?: string;
+            rank: number;
+            top_n: number;
+            max_duration_s?: number;
+            window?: {
+                nvtx: string;
+            } | {
+                step: string;
+            } | {
+                from_us: number;
+                to_us: number;
+            };
+            session?: string;
+            revision?: string;
+            /** @enum {string} */
+            reuse?: "session" | "any" | "never";
+            force?: boolean;
+            /** @constant */
+            objective: "bottleneck";
+            ncu?: {
+                set?: string;
+                sections?: string[];
+                metrics?: string[];
+                /** @enum {string} */
+                cache_control?: "all" | "none";
+                /** @enum {string} */
+                clock_control?: "base" | "none";
+            };
+            webhook?: {
+                /** Format: uri */
+                url: string;
+                events?: string[];
+            };
+            labels?: {
+                [key: string]: string;
+            };
+        };
+        Shape: {
+            grid: [
+                number,
+                number,
+                number
+            ] | null;
+            block: [
+                number,
+                number,
+                number
+            ] | null;
+            shared_memory_usage_bytes: number | null;
+            timing: components["schemas"]["Timing"];
+            clusters: components["schemas"]["Cluster"][];
+        };
+        Timing: {
+            source: ("timeline" | "ncu") | null;
+            n: number;
+            total_us: number | null;
+            mean_us: number | null;
+            median_us: number | null;
+            p90_us: number | null;
+            min_us: number | null;
+            max_us: number | null;
+            /** @description (max - min) / median */
+            spread: number | null;
+        };
+        UploadedReport: {
+            /** Format: uuid */
+            id: string;
+            sha256: string;
+            bytes: number;
+            /** @enum {string} */
+            format: "ncu-rep" | "ncu-csv-raw" | "ncu-csv-details";
+            /** @enum {string} */
+            compression: "none" | "gzip" | "zstd";
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC
+             */
+            created_at: string;
+            links: {
+                [key: string]: string;
+            };
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    livez: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It does */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alive"];
+                };
+            };
+            /** @description `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readyz: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It may */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Readiness"];
+                };
+            };
+            /** @description `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It may not: a check is false */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Readiness"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Text exposition format 0.0.4 */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    openapi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OpenAPI 3.1 */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    problemType: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The type */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemType"];
+                };
+            };
+            /** @description `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    uploadReport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description These bytes were there before */
+            200: {
+                headers: {
+                    /** @description Path of what was made */
+                    location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadedReport"];
+                };
+            };
+            /** @description Stored */
+            201: {
+                headers: {
+                    /** @description Path of what was made */
+                    location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadedReport"];
+                };
+            };
+            /** @description `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `content_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `report_unreadable` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota_exceeded` */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getReport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The report */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadedReport"];
+                };
+            };
+            /** @description `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listProfiles: {
+        parameters: {
+            query?: {
+                state?: "queued" | "waiting_for_gpu" | "warming_up" | "capturing" | "analyzing" | "succeeded" | "failed" | "canceled";
+                /** @description any spelling: `DeepSeek V3` finds `deepseek-ai/DeepSeek-V3` */
+                model?: string;
+                engine?: string;
+                target?: string;
+                session?: string;
+                limit?: number;
+                /** @description `next_cursor` of the page before, with the same filter */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description The next page, as rel="next" */
+                    link?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProfilePage"];
+                };
+            };
+            /** @description `invalid_query` or `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    submitProfile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProfileRequest"];
+            };
+        };
+        responses: {
+            /** @description Taken in; poll `Location` */
+            202: {
+                headers: {
+                    /** @description Path of what was made */
+                    location?: string;
+                    /** @description Seconds after which asking again makes sense */
+                    "retry-after"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Profile"];
+                };
+            };
+            /** @description `malformed_json` or `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `content_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `validation_failed` or `use_benchmark_serving` or `no_such_workload` or `no_live_worker` or `no_such_report` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getProfile: {
+        parameters: {
+            query?: {
+                /** @description seconds to wait for the next change of state, at most 60 at a time */
+                wait?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The profile */
+            200: {
+                headers: {
+                    /** @description Changes whenever the representation does */
+                    etag?: string;
+                    /** @description Seconds after which asking again makes sense */
+                    "retry-after"?: string;
+                    /** @description The `wait` that was honoured, in seconds */
+                    "preference-applied"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Profile"];
+                };
+            };
+            /** @description Not changed: `If-None-Match` names this version */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_query` or `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancelProfile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Canceled */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Profile"];
+                };
+            };
+            /** @description `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_cancelable` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getResult: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The result */
+            200: {
+                headers: {
+                    /** @description Changes whenever the representation does */
+                    etag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KernelResult"] | components["schemas"]["PipelineResult"];
+                };
+            };
+            /** @description Not changed: `If-None-Match` names this version */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_ready` */
+            409: {
+                headers: {
+                    /** @description Seconds after which asking again makes sense */
+                    "retry-after"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getRoofline: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The picture */
+            200: {
+                headers: {
+                    /** @description Changes whenever the representation does */
+                    etag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/svg+xml": string;
+                };
+            };
+            /** @description Not changed: `If-None-Match` names this version */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_ready` */
+            409: {
+                headers: {
+                    /** @description Seconds after which asking again makes sense */
+                    "retry-after"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getReportBytes: {
+        parameters: {
+            query?: {
+                /** @description which report, in the order of the request */
+                index?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    /** @description Changes whenever the representation does */
+                    etag?: string;
+                    /** @description A file name */
+                    "content-disposition"?: string;
+                    /** @description SHA-256 of the whole file (RFC 9530) */
+                    "repr-digest"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The part that `Range` asks for */
+            206: {
+                headers: {
+                    /** @description Changes whenever the representation does */
+                    etag?: string;
+                    /** @description Which part of the file this is */
+                    "content-range"?: string;
+                    /** @description A file name */
+                    "content-disposition"?: string;
+                    /** @description SHA-256 of the whole file (RFC 9530) */
+                    "repr-digest"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description Not changed: `If-None-Match` names this version */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_query` or `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `range_not_satisfiable` */
+            416: {
+                headers: {
+                    /** @description Which part of the file this is */
+                    "content-range"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+}
