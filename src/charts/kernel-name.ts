@@ -15,19 +15,30 @@ export function shortKernelName(display: string): string {
     .replaceAll("(anonymous namespace)::", "")
     .replaceAll("<unnamed>::", "")
     .replace(/\([A-Za-z_][\w: ]{0,80}\)(?=-?\d)/g, "");
-  const bare = withoutParameters(plain).replace(/(?<![\w])(?:[A-Za-z_]\w{0,200}::)+/g, "");
+  const bare = bareFunction(plain).replace(/(?<![\w])(?:[A-Za-z_]\w{0,200}::)+/g, "");
   return visibleText(bare === "" ? display.slice(0, LONGEST) : bare);
 }
 
-/** Cuts at the first parenthesis outside template brackets; `operator()` keeps its own. */
-function withoutParameters(name: string): string {
+/**
+ * Cuts off the parameter list (from the first parenthesis outside template brackets) and, where there was a list or a
+ * template, the return type (up to the last blank outside them). `operator()` keeps its own parentheses.
+ */
+function bareFunction(name: string): string {
   let depth = 0;
+  let start = 0;
+  let decorated = false;
+  let end = name.length;
   for (let i = 0; i < name.length; i++) {
     const character = name[i];
     if (character === "<") depth++;
     else if (character === ">") depth--;
-    else if (character === "(" && depth === 0 && i > 0 && !name.slice(0, i).endsWith("operator"))
-      return name.slice(0, i);
+    else if (depth === 0 && character === " ") start = i + 1;
+    else if (depth === 0 && character === "(" && i > 0 && !name.slice(0, i).endsWith("operator")) {
+      decorated = true;
+      end = i;
+      break;
+    }
+    if (character === "<") decorated = true;
   }
-  return name;
+  return name.slice(decorated && start < end && !name.includes("operator") ? start : 0, end);
 }

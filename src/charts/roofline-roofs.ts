@@ -28,7 +28,12 @@ export function bandwidthLine(roof: BandwidthRoof, plot: Plot, model: RooflineMo
   const main = roof.level === "dram";
   const angle = (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
   const text = `${LEVEL_NAMES[roof.level]} ${formatSi(roof.bytesPerSecond)}B/s${roof.estimated ? " (published)" : ""}`;
-  const at = labelPlace(run, text, plot, model);
+  const length = Math.hypot(x2 - x1, y2 - y1);
+  const label =
+    length < text.length * CHARACTER
+      ? // Too short to carry its label: beside the upper end, level.
+        { x: x2 + 4, y: y2 - 5, "text-anchor": "start" }
+      : { transform: slantedAt(labelPlace(run, text, plot, model), angle), "text-anchor": "middle", dy: -6 };
   return [
     main && roof.highest > roof.lowest * 1.005 ? slantBand(roof, plot, model) : "",
     line("pk-roof", x1, y1, x2, y2, {
@@ -36,15 +41,15 @@ export function bandwidthLine(roof: BandwidthRoof, plot: Plot, model: RooflineMo
       ...(main ? {} : { "stroke-opacity": 0.45 }),
       ...(roof.estimated ? { "stroke-dasharray": "7 5" } : {}),
     }),
-    textElement(text, {
-      class: main ? "pk-text" : "pk-quiet",
-      transform: `translate(${coordinate(at.x)} ${coordinate(at.y)}) rotate(${coordinate(angle)})`,
-      "text-anchor": "middle",
-      dy: -6,
-      "font-size": 11,
-    }),
+    textElement(text, { class: main ? "pk-text" : "pk-quiet", ...label, "font-size": 11 }),
   ].join("\n");
 }
+
+/** Width of a character of the labels at 11 px, a little generous. */
+const CHARACTER = 6.4;
+
+const slantedAt = (at: { x: number; y: number }, degrees: number): string =>
+  `translate(${coordinate(at.x)} ${coordinate(at.y)}) rotate(${coordinate(degrees)})`;
 
 function slantBand(roof: BandwidthRoof, plot: Plot, model: RooflineModel): string {
   const low = slant(roof.lowest, plot, model);
@@ -65,7 +70,7 @@ function labelPlace(
 ): { x: number; y: number } {
   const [x1, y1, x2, y2] = [x.at(run.from[0]), y.at(run.from[1]), x.at(run.to[0]), y.at(run.to[1])];
   const length = Math.hypot(x2 - x1, y2 - y1);
-  const half = Math.min(0.5, (text.length * 3.2 + 8) / length);
+  const half = Math.min(0.5, ((text.length * CHARACTER) / 2 + 8) / length);
   let best = { x: (x1 + x2) / 2, y: (y1 + y2) / 2 };
   let least = Number.POSITIVE_INFINITY;
   for (let step = 0; step <= 20; step++) {

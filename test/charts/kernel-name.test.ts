@@ -15,6 +15,8 @@ describe("shortKernelName", () => {
     ["void scale<&(ns::factor(float))>(float*)", "scale<&(factor(float))>"],
     ["functor::operator()(int) const", "operator()"],
     ["void kernel<(my::Mode)2>(int)", "kernel<2>"],
+    ["std::enable_if<!T7, void>::type ns::kernel<int, T7>(const T1 *)", "kernel<int, T7>"],
+    ["__global__ void scale(float *, int)", "scale"],
     ["_Z4axpyfPfS_i", "_Z4axpyfPfS_i"],
     ["decode step 3", "decode step 3"],
     ["(", "("],

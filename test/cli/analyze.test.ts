@@ -31,6 +31,10 @@ const keep = (name: string, content: string | Uint8Array): string => {
   return path;
 };
 
+/** Programs that every Linux and macOS brings along. */
+const run = (program: string, args: string[], env?: NodeJS.ProcessEnv): string =>
+  execFileSync(program, args, { env, stdio: ["ignore", "pipe", "pipe"] }).toString();
+
 describe("analyze", () => {
   it("prints the ranked table, where to look next and the findings", async () => {
     const { code, stdout, stderr } = await cli(["analyze", FULL]);
@@ -133,7 +137,7 @@ describe("standard input and pipes", () => {
 
   it("reads a report from a named pipe", async () => {
     const pipe = join(folder, "pipe");
-    execFileSync("mkfifo", [pipe]);
+    run("mkfifo", [pipe]);
     const [piped, file] = await Promise.all([
       cli(["analyze", pipe, "--json"]),
       cli(["analyze", TINY, "--json"]),
@@ -311,10 +315,7 @@ describe("the terminal", () => {
           ? ["-qec", command.map((word) => `'${word}'`).join(" "), "/dev/null"]
           : ["-q", "/dev/null", ...command];
       const { NO_COLOR: _, ...rest } = process.env;
-      return execFileSync("script", args, {
-        env: { ...rest, TERM: "xterm", ...env },
-        stdio: ["ignore", "pipe", "pipe"],
-      }).toString();
+      return run("script", args, { ...rest, TERM: "xterm", ...env });
     };
     const coloured = onTerminal({});
     expect(coloured).toContain("\u001b[34mmemory\u001b[39m");
