@@ -1,5 +1,6 @@
 // Writes the generated files of the tree; with --check says which are stale and changes nothing.
 import { readFileSync, writeFileSync } from "node:fs";
+import { clientTypesText } from "../openapi/client-types.ts";
 import { openApiText } from "../openapi/document.ts";
 import { ANALYSES } from "../src/analysis/index.ts";
 import { settingsSchema } from "../src/config.ts";
@@ -7,6 +8,7 @@ import { ROLES } from "../src/hardware/roles.ts";
 
 const GENERATED: Record<string, () => string | Promise<string>> = {
   "openapi/openapi.json": openApiText,
+  "openapi/types.d.ts": async () => clientTypesText(await openApiText()),
   "docs/settings.md": settingsPage,
   "docs/counters.md": countersPage,
 };

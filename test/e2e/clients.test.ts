@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe("a client whose types are generated from openapi.json", () => {
-  it("has types that are up to date (npx tsx openapi/generate.ts writes them anew)", async () => {
+  it("has types that are up to date (npm run generate writes them anew)", async () => {
     const [document, types] = await Promise.all(
       ["openapi.json", "types.d.ts"].map((name) => readFile(new URL(`../../openapi/${name}`, import.meta.url), "utf8")),
     );
