@@ -37,10 +37,7 @@ export async function serveCommand(flags: ServeFlags): Promise<ExitCode> {
 }
 
 async function start(flags: ServeFlags): Promise<{ url: string; close(): Promise<void> }> {
-  const [{ readConfig, ConfigError }, { startService }] = await Promise.all([
-    import("../../src/config.ts"),
-    import("../../src/main.ts"),
-  ]);
+  const { ConfigError, readConfig, startService } = await import("../../src/main.ts");
   const given = { HOST: flags.host, PORT: flags.port, DATA_DIR: flags.dataDir };
   const settings = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   try {

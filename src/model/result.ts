@@ -15,7 +15,6 @@ export {
   LIMITERS,
   OCCUPANCY_LIMITS,
   RESULT_SCHEMA_VERSION,
-  ROOFLINE_CLASSES,
 } from "./words.ts";
 
 export const rooflineClassSchema = z.enum(ROOFLINE_CLASSES);
