@@ -1,6 +1,6 @@
+import { DEVICE } from "./context.ts";
 import { COUNTERS } from "./counters.ts";
 import { type Declaration, declaredFamilies, metricTest, missingLister } from "./declaration.ts";
-import { DEVICE } from "./facts.ts";
 import { FINDINGS } from "./findings.ts";
 import { FLOPS } from "./flops.ts";
 import { IMBALANCE } from "./imbalance.ts";

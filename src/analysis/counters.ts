@@ -1,6 +1,6 @@
 import type { LaunchVerdict } from "../model/result.ts";
+import type { LaunchContext } from "./context.ts";
 import { type Declaration, needs } from "./declaration.ts";
-import type { LaunchFacts } from "./facts.ts";
 import type { Reading } from "./sheet.ts";
 
 const CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum";
@@ -66,7 +66,7 @@ export const COUNTERS: Declaration = {
 };
 
 /** The further counters that the launch holds, by NVIDIA's name. */
-export function furtherCounters({ sheet }: LaunchFacts): Record<string, number> {
+export function furtherCounters({ sheet }: LaunchContext): Record<string, number> {
   const counters: Record<string, number> = {};
   for (const name of FURTHER) {
     const value = sheet.number(name);
@@ -78,7 +78,7 @@ export function furtherCounters({ sheet }: LaunchFacts): Record<string, number> 
 /** Bank conflicts and their share of the wavefronts of shared memory. Stores by cp.async count as `op_ldgsts`. */
 export function bankConflicts({
   sheet,
-}: LaunchFacts): Pick<LaunchVerdict["shared_memory"], "bank_conflicts" | "bank_conflict_share"> {
+}: LaunchContext): Pick<LaunchVerdict["shared_memory"], "bank_conflicts" | "bank_conflict_share"> {
   const conflicts = sheet.field("detail.shared_memory.bank_conflicts", (read) => read.number(CONFLICTS));
   const share = sheet.field("detail.shared_memory.bank_conflict_share", (read) => {
     const [count, wavefronts] = [read.of(conflicts), read.number(WAVEFRONTS)];
@@ -89,7 +89,7 @@ export function bankConflicts({
 }
 
 /** Registers, spills of the compiler, and local memory, which indexed local arrays and the stack use as well. */
-export function registersOf({ sheet }: LaunchFacts): LaunchVerdict["registers"] {
+export function registersOf({ sheet }: LaunchContext): LaunchVerdict["registers"] {
   const of = (path: string, read: (reading: Reading) => number | null): number | null => sheet.field(path, read).value;
   return {
     per_thread: of("detail.registers.per_thread", (read) => read.role("registers")),

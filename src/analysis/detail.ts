@@ -1,10 +1,10 @@
 import type { LaunchVerdict } from "../model/result.ts";
 import { missingMetrics } from "./analyses.ts";
+import type { LaunchContext } from "./context.ts";
 import { furtherCounters } from "./counters.ts";
-import type { LaunchFacts } from "./facts.ts";
 import type { LaunchAnalysis } from "./verdict.ts";
 
-function launchOf({ launch, sheet }: LaunchFacts, reportId: string | null): LaunchVerdict["launch"] {
+function launchOf({ launch, sheet }: LaunchContext, reportId: string | null): LaunchVerdict["launch"] {
   const unsaid = "the report does not say";
   const composite = launch.kind === "kernel" ? unsaid : `a ${launch.kind} spans several kernels`;
   const { grid, block, process_id, context_id, stream_id, device, rank } = launch;
@@ -37,15 +37,15 @@ function launchOf({ launch, sheet }: LaunchFacts, reportId: string | null): Laun
 }
 
 /** The verdict of a launch in full: its judgement, the launch itself, further counters, sources and reasons. */
-export function detailOf({ facts, judgement }: LaunchAnalysis, reportId: string | null): LaunchVerdict {
-  const { launch, sheet, families } = facts;
-  const shown = launchOf(facts, reportId);
+export function detailOf({ context, judgement }: LaunchAnalysis, reportId: string | null): LaunchVerdict {
+  const { launch, sheet, families } = context;
+  const shown = launchOf(context, reportId);
   const sources: LaunchVerdict["sources"] = {};
   for (const [path, metrics] of sheet.sources) sources[path] = { launch: launch.index, metrics: [...metrics] };
   return {
     launch: shown,
     ...judgement,
-    counters: furtherCounters(facts),
+    counters: furtherCounters(context),
     hints: launch.hints.map((hint) => ({ ...hint, evidence: hint.evidence.map((item) => ({ ...item })) })),
     // A failed launch has nothing that could be missed.
     missing_metrics:

@@ -59,6 +59,9 @@ export class FamilyIndex {
   readonly #declared: readonly Family[];
   readonly #known = new Map<string, { kind: Kind | null; member: readonly Family[] } | null>();
 
+  /** Launches of one run mostly have the same metrics. */
+  #last: { readonly names: readonly string[]; readonly families: LaunchFamilies } | null = null;
+
   constructor(declared: readonly Family[]) {
     this.#declared = declared;
   }
@@ -74,12 +77,24 @@ export class FamilyIndex {
     return known;
   }
 
+  /** The families of a launch. */
   of(metrics: MetricSet): LaunchFamilies {
+    const names = [...metrics.names()];
+    const last = this.#last;
+    if (last !== null && last.names.length === names.length && names.every((name, at) => name === last.names[at])) {
+      return last.families;
+    }
+    const families = this.#sort(names);
+    this.#last = { names, families };
+    return families;
+  }
+
+  #sort(names: readonly string[]): LaunchFamilies {
     const stalls: Record<StallFamily, Stall[]> = { ratio: [], percent: [], samples: [] };
     const tensor = new Map<string, TensorColumn>();
     const computeParts: string[] = [];
     const present = new Set<Family>();
-    for (const name of metrics.names()) {
+    for (const name of names) {
       const known = this.#look(name);
       if (known === null) continue;
       for (const family of known.member) present.add(family);

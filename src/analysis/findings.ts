@@ -1,7 +1,7 @@
 import { ROLES, type Role } from "../hardware/roles.ts";
 import type { Finding } from "../model/finding.ts";
+import type { LaunchContext } from "./context.ts";
 import { type Declaration, needs } from "./declaration.ts";
-import type { LaunchFacts } from "./facts.ts";
 import { type Flops, TERA } from "./flops.ts";
 import { percent, roundHalfUp } from "./format.ts";
 import type { Traffic } from "./memory.ts";
@@ -43,7 +43,7 @@ const PARKED_SYNCHRONIZATION = 0.3;
 
 /** What the findings of a launch are drawn from, beside its metrics. */
 export interface FindingInput {
-  readonly facts: LaunchFacts;
+  readonly context: LaunchContext;
   readonly flops: Flops;
   readonly traffic: Traffic;
   readonly durationNs: number | null;
@@ -53,7 +53,7 @@ export interface FindingInput {
 
 type Make = (code: string, severity: Finding["severity"], message: string, evidence: Finding["evidence"]) => Finding;
 
-function overBound({ facts: { sheet } }: FindingInput, make: Make): Finding[] {
+function overBound({ context: { sheet } }: FindingInput, make: Make): Finding[] {
   return BOUNDED.flatMap((metric) => {
     const value = sheet.number(metric);
     if (value === null || value <= BOUND_PCT) return [];
@@ -70,7 +70,7 @@ function stallSum({ stallSumOverLatency: value }: FindingInput, make: Make): Fin
   return [make("stall_shares_unreliable", "warning", message, { metric, value, expected: "0.95..1.05" })];
 }
 
-function dramBytes({ facts: { sheet }, traffic, durationNs }: FindingInput, make: Make): Finding[] {
+function dramBytes({ context: { sheet }, traffic, durationNs }: FindingInput, make: Make): Finding[] {
   const rate = sheet.number(ROLES.dram_bytes_per_s[0]);
   const [bytesRead, bytesWritten] = [traffic.bytesRead.value, traffic.bytesWritten.value];
   if (rate === null || rate <= 0 || bytesRead === null || bytesWritten === null || !durationNs) return [];
@@ -86,7 +86,7 @@ function dramBytes({ facts: { sheet }, traffic, durationNs }: FindingInput, make
   ];
 }
 
-function parkedWarps({ facts: { sheet }, flops, stallShares }: FindingInput, make: Make): Finding[] {
+function parkedWarps({ context: { sheet }, flops, stallShares }: FindingInput, make: Make): Finding[] {
   const share = stallShares?.synchronization ?? 0;
   const wide = flops.paths.some(({ path }) => path === "wgmma" || path === "tcgen05");
   // FP8 of 9.0 has one column for both paths; there the instructions of the pipe tell.
@@ -120,7 +120,7 @@ function sparse({ flops }: FindingInput, make: Make): Finding[] {
 
 /** What the counters of a launch say about their own trustworthiness. Nothing is clipped or corrected for it. */
 export function findingsOf(input: FindingInput): Finding[] {
-  const { launch, sheet } = input.facts;
+  const { launch, sheet } = input.context;
   if (sheet.withheld !== null) return [];
   const make: Make = (code, severity, message, evidence) => ({
     code,

@@ -10,8 +10,8 @@ import {
   type TensorColumn,
 } from "../hardware/tensor-counters.ts";
 import type { LaunchVerdict } from "../model/result.ts";
+import type { LaunchContext } from "./context.ts";
 import { type Declaration, needs } from "./declaration.ts";
-import type { LaunchFacts } from "./facts.ts";
 import type { Known, Reading } from "./sheet.ts";
 
 /** An instruction of the CUDA cores, the operations it counts for a thread, and the metrics that count it. */
@@ -128,7 +128,7 @@ function coreOps(
 
 /** Operations per second of a column, and the metric that says so. */
 function columnOps(
-  { sheet }: LaunchFacts,
+  { sheet }: LaunchContext,
   { metrics }: TensorColumn,
   clockHz: number | null,
   ns: number | null,
@@ -188,16 +188,16 @@ function densePeak(paths: readonly TensorPath[], computeCapability: string | nul
 }
 
 function tensorPathsByPrecision(
-  facts: LaunchFacts,
+  context: LaunchContext,
   clockHz: number | null,
   ns: number | null,
 ): Map<string, TensorPath[]> {
   const byPrecision = new Map<string, TensorPath[]>();
-  for (const column of facts.families.tensor) {
-    const ops = columnOps(facts, column, clockHz, ns);
-    const peak = counterPeak(facts.sheet.number(column.metrics.peakPerCycle), clockHz);
+  for (const column of context.families.tensor) {
+    const ops = columnOps(context, column, clockHz, ns);
+    const peak = counterPeak(context.sheet.number(column.metrics.peakPerCycle), clockHz);
     if (ops === null && peak === null) continue;
-    const precision = precisionOf(column, facts.launch.names.display);
+    const precision = precisionOf(column, context.launch.names.display);
     const path = {
       column,
       precision,
@@ -235,8 +235,8 @@ const mostWorkFirst = inOrder<TensorPath>(
  * Achieved operations per second and dense peaks by precision, from the counters of the launch; published peaks where
  * the launch has none. Operations are counted 2 per multiply-add; integers are operations too (TOP/s).
  */
-export function flopsOf(facts: LaunchFacts, clockHz: Known<number>, durationNs: Known<number>): Flops {
-  const { sheet, device } = facts;
+export function flopsOf(context: LaunchContext, clockHz: Known<number>, durationNs: Known<number>): Flops {
+  const { sheet, device } = context;
   const achieved = new Map<string, Known<number>>();
   const peaks = new Map<string, Known<Peak>>();
   const setPeak = (precision: string, compute: (read: Reading) => Peak | null): void => {
@@ -251,7 +251,7 @@ export function flopsOf(facts: LaunchFacts, clockHz: Known<number>, durationNs: 
   }
 
   const worked: TensorPath[] = [];
-  const byPrecision = tensorPathsByPrecision(facts, clockHz.value, durationNs.value);
+  const byPrecision = tensorPathsByPrecision(context, clockHz.value, durationNs.value);
   for (const [precision, paths] of byPrecision) {
     const { work, metrics, total } = countedOnce(paths.filter(({ metric }) => metric !== null));
     if (work.length > 0) achieved.set(precision, { value: total, metrics, reason: null });
@@ -294,7 +294,7 @@ export function flopsOf(facts: LaunchFacts, clockHz: Known<number>, durationNs: 
 }
 
 /** Rates by precision in 1e12 operations per second, those above 0, most first; null where nothing was counted. */
-export function tflopsByPrecision({ sheet }: LaunchFacts, { achieved }: Flops): Record<string, number> | null {
+export function tflopsByPrecision({ sheet }: LaunchContext, { achieved }: Flops): Record<string, number> | null {
   return sheet.field("detail.tflops_by_precision", (read) => {
     if (achieved.size === 0) return read.because("no operations were counted");
     const rates: Record<string, number> = {};
@@ -310,7 +310,7 @@ export function tflopsByPrecision({ sheet }: LaunchFacts, { achieved }: Flops): 
 
 /** Dense peaks by precision with their sources; null where neither counters nor the catalogue give one. */
 export function peakTflopsByPrecision(
-  { sheet }: LaunchFacts,
+  { sheet }: LaunchContext,
   { peaks }: Flops,
 ): LaunchVerdict["peak_tflops_by_precision"] {
   return sheet.field("detail.peak_tflops_by_precision", (read) => {

@@ -55,8 +55,10 @@ function nearerRoof({ roofline, computePct, memoryPct }: HeadroomInput): number 
 
 function toBestPath(input: HeadroomInput, withinPath: number): number | null {
   const { bestPath, opsPerS, computePct, memoryPct } = input;
-  if (bestPath === null || opsPerS === null || computePct === null || computePct < (memoryPct ?? 0)) return null;
-  const distance = 1 - Math.max(memoryPct ?? 0, (100 * opsPerS) / bestPath.peak) / 100;
+  if (bestPath === null || opsPerS === null || computePct === null || memoryPct === null) return null;
+  // While memory is the nearer roof a faster compute path moves nothing.
+  if (computePct < memoryPct) return null;
+  const distance = 1 - Math.max(memoryPct, (100 * opsPerS) / bestPath.peak) / 100;
   return distance > withinPath ? distance : null;
 }
 

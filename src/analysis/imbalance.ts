@@ -1,5 +1,5 @@
+import type { LaunchContext } from "./context.ts";
 import { type Declaration, needs } from "./declaration.ts";
-import type { LaunchFacts } from "./facts.ts";
 
 export const IMBALANCE: Declaration = {
   name: "imbalance",
@@ -16,7 +16,7 @@ export interface Imbalance {
  * Part of the launch in which the average SM had no work, 0..1: idle SMs of a small grid, the tail, unequal blocks, and
  * about 2 us of start and end.
  */
-export function imbalanceOf({ sheet }: LaunchFacts): Imbalance {
+export function imbalanceOf({ sheet }: LaunchContext): Imbalance {
   const found = sheet.derive((read) => {
     const active = read.role("cycles_active");
     const elapsed = read.named("cycles_elapsed_max");

@@ -45,7 +45,7 @@ const share = (part: number | null, { reportUs }: Totals): number | null =>
   part === null || !reportUs ? null : part / reportUs;
 
 function kernelEntry(kernel: Kernel, judge: Judge, totals: Totals): KernelEntry | null {
-  const shapes = shapesOf(kernel, judge);
+  const shapes = shapesOf(kernel);
   if (shapes === null) return null;
   return entryOf({
     item: shapes.heaviest,
@@ -55,7 +55,7 @@ function kernelEntry(kernel: Kernel, judge: Judge, totals: Totals): KernelEntry 
       kernel.items.flatMap((item) => item.durationUs ?? []),
       "ncu",
     ),
-    shapes: shapes.shapes,
+    shapes: shapes.shapes(judge),
     shareOfReport: share(kernel.totalUs, totals),
     shareReason: "no launch of the kernel has a duration",
   });
@@ -155,7 +155,7 @@ function kernelResult(inputs: readonly AnalysisInput[], target: string): Result<
 }
 
 function other(kernel: Kernel, judge: Judge): KernelResult["others"][number] {
-  const shapes = shapesOf(kernel, judge);
+  const shapes = shapesOf(kernel);
   return {
     target: kernel.target,
     name_key: kernel.key.key,
@@ -206,7 +206,7 @@ function launchResult(item: Item, judge: Judge, totals: Totals, provenance: Kern
     key,
     analysis,
     timing,
-    shapes: shapesOf(alone, judge)?.shapes ?? [],
+    shapes: shapesOf(alone)?.shapes(judge) ?? [],
     shareOfReport: composite ? null : share(duration, totals),
     shareReason: composite ? `a ${launch.kind} spans several kernels and is in no sum` : "the launch has no duration",
   });

@@ -1,4 +1,4 @@
-import type { LaunchFacts } from "./facts.ts";
+import type { LaunchContext } from "./context.ts";
 import type { Flops } from "./flops.ts";
 import type { Traffic } from "./memory.ts";
 
@@ -13,7 +13,7 @@ export interface Intensity {
 
 /** Where a launch stands in the roofline plot of its dominant precision; null without floating-point work. */
 export function intensityOf(
-  { sheet }: LaunchFacts,
+  { sheet }: LaunchContext,
   { work, workPeak }: Flops,
   { bytesPerS, peak }: Traffic,
 ): Intensity {

@@ -175,19 +175,39 @@ const byPosition = inOrder<Item>(
 
 /** A kernel by shape and cluster, and the launch whose verdict stands for it. */
 export interface KernelShapes {
-  readonly shapes: Shape[];
+  /** Heaviest shape and cluster first. Judges the median launch of each cluster, so it is done on demand. */
+  readonly shapes: (judge: Judge) => Shape[];
   /** The median launch of the heaviest cluster; of a kernel without a complete launch its first one. */
   readonly heaviest: Item;
 }
 
-/** Splits a kernel into shapes and clusters. Heaviest shape and cluster first; null for a kernel without launches. */
-export function shapesOf(kernel: Kernel, judge: Judge): KernelShapes | null {
+function shapeOf(items: readonly Item[], groups: readonly Group[], kernel: Kernel, judge: Judge): Shape[] {
+  const [item] = items;
+  if (item === undefined) return [];
+  const { grid, block } = item.launch;
+  const shape: Shape = {
+    grid: grid === null ? null : [grid[0], grid[1], grid[2]],
+    block: block === null ? null : [block[0], block[1], block[2]],
+    shared_memory_usage_bytes: sharedUsage(item),
+    timing: timingOf(
+      items.flatMap((one) => one.durationUs ?? []),
+      "ncu",
+    ),
+    clusters: groups.map((one) => clusterOf(one, kernel, judge)),
+  };
+  return [shape];
+}
+
+/** Splits a kernel into shapes and clusters; null for a kernel without launches. */
+export function shapesOf(kernel: Kernel): KernelShapes | null {
   const complete = kernel.items.filter((item) => item.launch.failure === null);
   const byShape = new Map<string, Item[]>();
   for (const item of complete) {
     const { grid, block } = item.launch;
     const shape = `${grid?.join() ?? ""}|${block?.join() ?? ""}|${sharedUsage(item) ?? ""}`;
-    byShape.set(shape, [...(byShape.get(shape) ?? []), item]);
+    const same = byShape.get(shape);
+    if (same === undefined) byShape.set(shape, [item]);
+    else same.push(item);
   }
   const heavier = inOrder<Group>(
     byNumberDescending((one) => one.totalUs),
@@ -200,22 +220,5 @@ export function shapesOf(kernel: Kernel, judge: Judge): KernelShapes | null {
   const best = shapes.flatMap(({ groups }) => groups).sort(heavier)[0];
   const heaviest = best?.median ?? kernel.items[0];
   if (heaviest === undefined) return null;
-  return {
-    heaviest,
-    shapes: shapes.flatMap(({ items, groups }) => {
-      const [item] = items;
-      if (item === undefined) return [];
-      const { grid, block } = item.launch;
-      return {
-        grid: grid === null ? null : [...grid],
-        block: block === null ? null : [...block],
-        shared_memory_usage_bytes: sharedUsage(item),
-        timing: timingOf(
-          items.flatMap((one) => one.durationUs ?? []),
-          "ncu",
-        ),
-        clusters: groups.map((one) => clusterOf(one, kernel, judge)),
-      } as Shape;
-    }),
-  };
+  return { heaviest, shapes: (judge) => shapes.flatMap(({ items, groups }) => shapeOf(items, groups, kernel, judge)) };
 }

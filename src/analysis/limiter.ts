@@ -1,6 +1,6 @@
 import type { LatencyReason, Limiter, RooflineClass } from "../model/result.ts";
+import type { LaunchContext } from "./context.ts";
 import { type Declaration, needs } from "./declaration.ts";
-import type { LaunchFacts } from "./facts.ts";
 import { ELAPSED_SUFFIX } from "./families.ts";
 import type { Compute } from "./utilization.ts";
 
@@ -25,7 +25,7 @@ const SAME = 1e-9;
  * The report lists them; a CSV page leaves the list out, so there all parts of the SM are compared, each within half
  * its last printed digit.
  */
-export function setBy({ sheet, families }: LaunchFacts, compute: Compute): string[] {
+export function setBy({ sheet, families }: LaunchContext, compute: Compute): string[] {
   const { pct, metric } = compute;
   if (pct === null || metric === null || pct < SET_BY_MIN_PCT) return [];
   if (compute.basis === "estimated") return [];

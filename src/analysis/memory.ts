@@ -1,7 +1,7 @@
 import { counterPeak, type Peak, publishedBandwidth } from "../hardware/peaks.ts";
 import type { LaunchVerdict } from "../model/result.ts";
+import type { LaunchContext } from "./context.ts";
 import { type Declaration, needs } from "./declaration.ts";
-import type { LaunchFacts } from "./facts.ts";
 import type { Known, Reading } from "./sheet.ts";
 
 const HIT_RATES = { l1: "l1tex__t_sector_hit_rate.pct", l2: "lts__t_sector_hit_rate.pct" } as const;
@@ -39,7 +39,7 @@ export interface Traffic {
 }
 
 /** Traffic of device memory, bytes and bytes/s, and its peak at the memory clock of the launch, else as published. */
-export function trafficOf({ sheet, device }: LaunchFacts, durationNs: Known<number>): Traffic {
+export function trafficOf({ sheet, device }: LaunchContext, durationNs: Known<number>): Traffic {
   const bytesRead = sheet.field("detail.memory.dram_bytes_read", (read) => read.role("dram_bytes_read"));
   const bytesWritten = sheet.field("detail.memory.dram_bytes_written", (read) => read.role("dram_bytes_written"));
   const bytesPerS = sheet.field("detail.memory.dram_bytes_per_s", (read) => {
@@ -90,7 +90,7 @@ const ROLES_OF = {
 
 const asFraction = (pct: number | null): number | null => (pct === null ? null : pct / 100);
 
-function intensity({ sheet }: LaunchFacts, level: keyof typeof PATHS, work: Known<number>, moved: Known<number>) {
+function intensity({ sheet }: LaunchContext, level: keyof typeof PATHS, work: Known<number>, moved: Known<number>) {
   return sheet.field(PATHS[level].intensity, (read) => {
     const [ops, bytes] = [read.of(work), read.of(moved)];
     if (ops === null || bytes === null) return null;
@@ -99,12 +99,12 @@ function intensity({ sheet }: LaunchFacts, level: keyof typeof PATHS, work: Know
 }
 
 function cacheLevel(
-  facts: LaunchFacts,
+  context: LaunchContext,
   level: "l2" | "l1",
   clock: (read: Reading) => number | null,
   work: Known<number>,
 ): Level {
-  const { sheet } = facts;
+  const { sheet } = context;
   const [paths, roles] = [PATHS[level], ROLES_OF[level]];
   const bytes = sheet.field(paths.bytes, (read) => read.role(roles.bytes));
   return {
@@ -114,17 +114,17 @@ function cacheLevel(
       .value,
     utilization: sheet.field(paths.utilization, (read) => asFraction(read.role(roles.pct))).value,
     hit_rate: sheet.field(paths.hitRate, (read) => asFraction(read.number(HIT_RATES[level]))).value,
-    arithmetic_intensity_flop_per_byte: intensity(facts, level, work, bytes),
+    arithmetic_intensity_flop_per_byte: intensity(context, level, work, bytes),
   };
 }
 
 function dramLevel(
-  facts: LaunchFacts,
+  context: LaunchContext,
   { bytesPerS, peak }: Traffic,
   utilization: Known<number>,
   work: Known<number>,
 ): Level {
-  const { sheet } = facts;
+  const { sheet } = context;
   const paths = PATHS.dram;
   sheet.missing(paths.hitRate, "device memory is the last level");
   return {
@@ -133,11 +133,11 @@ function dramLevel(
     peak_bytes_per_s: sheet.show(paths.peak, peak).value?.value ?? null,
     utilization: sheet.show(paths.utilization, utilization).value,
     hit_rate: null,
-    arithmetic_intensity_flop_per_byte: intensity(facts, "dram", work, bytesPerS),
+    arithmetic_intensity_flop_per_byte: intensity(context, "dram", work, bytesPerS),
   };
 }
 
-function perRequest({ sheet }: LaunchFacts, path: string, op: "load" | "store"): number | null {
+function perRequest({ sheet }: LaunchContext, path: string, op: "load" | "store"): number | null {
   return sheet.field(path, (read) => {
     const [sectors, requests] = [read.number(SECTORS[op]), read.number(REQUESTS[op])];
     if (sectors === null || requests === null) return null;
@@ -149,7 +149,7 @@ function perRequest({ sheet }: LaunchFacts, path: string, op: "load" | "store"):
  * The ratio counts LDG alone. Kernels that load with cp.async or TMA show 0.0 or a ratio of a few stray loads, which
  * would read as uncoalesced; so it is given only where LDG is at least half of the load instructions.
  */
-function bytesPerSector({ sheet }: LaunchFacts): number | null {
+function bytesPerSector({ sheet }: LaunchContext): number | null {
   return sheet.field("detail.memory.bytes_per_sector_load", (read) => {
     const [ldg, ldgsts] = [read.number(LDG), read.number(LDGSTS)];
     const ratio = read.number(LDG_BYTES_PER_SECTOR);
@@ -163,13 +163,13 @@ function bytesPerSector({ sheet }: LaunchFacts): number | null {
 
 /** Memory levels with traffic, peak, hit rate and intensity, and how well global accesses use their sectors. */
 export function memoryOf(
-  facts: LaunchFacts,
+  context: LaunchContext,
   traffic: Traffic,
   smClockHz: Known<number>,
   utilization: Known<number>,
   work: Known<number>,
 ): LaunchVerdict["memory"] {
-  const { sheet } = facts;
+  const { sheet } = context;
   const peak = traffic.peak.value;
   if (peak === null) sheet.missing("detail.memory.peak_dram_source", traffic.peak.reason ?? "");
   return {
@@ -179,12 +179,12 @@ export function memoryOf(
     dram_bytes_read: traffic.bytesRead.value,
     dram_bytes_written: traffic.bytesWritten.value,
     levels: [
-      dramLevel(facts, traffic, utilization, work),
-      cacheLevel(facts, "l2", (read) => read.role("l2_clock_hz"), work),
-      cacheLevel(facts, "l1", (read) => read.of(smClockHz), work),
+      dramLevel(context, traffic, utilization, work),
+      cacheLevel(context, "l2", (read) => read.role("l2_clock_hz"), work),
+      cacheLevel(context, "l1", (read) => read.of(smClockHz), work),
     ],
-    sectors_per_request_load: perRequest(facts, "detail.memory.sectors_per_request_load", "load"),
-    sectors_per_request_store: perRequest(facts, "detail.memory.sectors_per_request_store", "store"),
-    bytes_per_sector_load: bytesPerSector(facts),
+    sectors_per_request_load: perRequest(context, "detail.memory.sectors_per_request_load", "load"),
+    sectors_per_request_store: perRequest(context, "detail.memory.sectors_per_request_store", "store"),
+    bytes_per_sector_load: bytesPerSector(context),
   };
 }

@@ -1,8 +1,8 @@
 import { allocationUnits, smLimits } from "../hardware/limits.ts";
 import type { LaunchVerdict, OccupancyLimit } from "../model/result.ts";
 import { OCCUPANCY_LIMITS } from "../model/words.ts";
+import type { LaunchContext } from "./context.ts";
 import { type Declaration, needs } from "./declaration.ts";
-import type { LaunchFacts } from "./facts.ts";
 import type { Known, Reading } from "./sheet.ts";
 
 export const OCCUPANCY: Declaration = {
@@ -113,7 +113,7 @@ export interface SharedMemory {
 }
 
 /** Parts of the shared memory of a block, bytes. What the driver reserves is no usage of the kernel. */
-export function sharedMemoryOf({ sheet }: LaunchFacts): SharedMemory {
+export function sharedMemoryOf({ sheet }: LaunchContext): SharedMemory {
   const fixed = sheet.field("detail.shared_memory.static_bytes", (read) => read.role("shared_static"));
   const dynamic = sheet.field("detail.shared_memory.dynamic_bytes", (read) => read.role("shared_dynamic"));
   const usage = sheet.field("shared_memory_usage_bytes", (read) => {
@@ -135,13 +135,13 @@ export function sharedMemoryOf({ sheet }: LaunchFacts): SharedMemory {
 
 type Limits = Readonly<Record<OccupancyLimit, Known<number>>>;
 
-const limitsOf = ({ sheet }: LaunchFacts): Limits =>
+const limitsOf = ({ sheet }: LaunchContext): Limits =>
   Object.fromEntries(
     OCCUPANCY_LIMITS.map((limit) => [limit, sheet.field(LIMIT_PATHS[limit], (read) => read.role(LIMIT_ROLES[limit]))]),
   ) as Record<OccupancyLimit, Known<number>>;
 
 /** Threads of a block, from its shape, else from the launch figure. */
-export function blockThreads({ launch }: LaunchFacts, read: Reading): number | null {
+export function blockThreads({ launch }: LaunchContext, read: Reading): number | null {
   if (launch.block !== null) return launch.block[0] * launch.block[1] * launch.block[2];
   return launch.kind === "kernel" ? read.role("block_threads") : null;
 }
@@ -152,10 +152,10 @@ interface Recomputed {
   readonly blocks: Readonly<Record<string, number>>;
 }
 
-function recompute(facts: LaunchFacts, read: Reading, usage: Known<number>): Recomputed | null {
-  const threads = blockThreads(facts, read);
+function recompute(context: LaunchContext, read: Reading, usage: Known<number>): Recomputed | null {
+  const threads = blockThreads(context, read);
   if (threads === null) return read.because("the shape of the blocks is not known");
-  const sm = smOf(read, facts.device.computeCapability);
+  const sm = smOf(read, context.device.computeCapability);
   if (sm === null) return null;
   const warpsPerBlock = Math.ceil(threads / WARP);
   const blocks: Record<string, number> = {};
@@ -164,7 +164,7 @@ function recompute(facts: LaunchFacts, read: Reading, usage: Known<number>): Rec
   const carveout = read.named("shared_carveout");
   const own = read.of(usage);
   if (own !== null) {
-    const { sheet } = facts;
+    const { sheet } = context;
     const slack = usage.metrics.reduce((sum, name) => sum + sheet.resolution(name), 0);
     if (carveout !== null) {
       const most = carveout.value + sheet.resolution(carveout.name);
@@ -201,7 +201,7 @@ type NextStep = LaunchVerdict["occupancy"]["next_step"];
 
 /** What one block more would need; all limits that are at the minimum have to move together. */
 function nextStep(
-  { sheet }: LaunchFacts,
+  { sheet }: LaunchContext,
   known: Known<Recomputed>,
   reported: readonly OccupancyLimit[],
   limits: Limits,
@@ -239,10 +239,10 @@ function nextStep(
 }
 
 /** Theoretical occupancy with its limits, which of them bind, and what one block more would need. */
-export function occupancyOf(facts: LaunchFacts, usage: Known<number>): LaunchVerdict["occupancy"] {
-  const { sheet } = facts;
-  const limits = limitsOf(facts);
-  const recomputed = sheet.derive((read) => recompute(facts, read, usage));
+export function occupancyOf(context: LaunchContext, usage: Known<number>): LaunchVerdict["occupancy"] {
+  const { sheet } = context;
+  const limits = limitsOf(context);
+  const recomputed = sheet.derive((read) => recompute(context, read, usage));
   sheet.show("detail.occupancy.limits_recomputed_blocks", recomputed);
   const lowest = Math.min(...OCCUPANCY_LIMITS.map((limit) => limits[limit].value ?? Number.POSITIVE_INFINITY));
   const reported = OCCUPANCY_LIMITS.filter((limit) => limits[limit].value === lowest);
@@ -275,6 +275,6 @@ export function occupancyOf(facts: LaunchFacts, usage: Known<number>): LaunchVer
     limiters_as_reported: reported,
     limits_blocks: blocks,
     limits_recomputed_blocks: { ...recomputed.value?.blocks },
-    next_step: open ? nextStep(facts, recomputed, reported, limits) : null,
+    next_step: open ? nextStep(context, recomputed, reported, limits) : null,
   };
 }

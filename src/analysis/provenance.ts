@@ -1,6 +1,6 @@
 import { ROLES, type Role } from "../hardware/roles.ts";
 import type { LaunchVerdict, Provenance } from "../model/result.ts";
-import { deviceOf } from "./facts.ts";
+import { deviceOf } from "./context.ts";
 import type { AnalysisInput } from "./kernels.ts";
 
 /** Version of the rules. Raised whenever a verdict may come out differently from the same report. */

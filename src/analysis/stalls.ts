@@ -1,6 +1,6 @@
 import type { LaunchVerdict } from "../model/result.ts";
+import type { LaunchContext } from "./context.ts";
 import { type Declaration, needs } from "./declaration.ts";
-import type { LaunchFacts } from "./facts.ts";
 import { STALL_FAMILIES } from "./families.ts";
 
 export const STALLS: Declaration = {
@@ -74,7 +74,7 @@ const NOT_COLLECTED = `${STALL_FAMILIES.ratio.prefix}*${STALL_FAMILIES.ratio.suf
  * Where the warps of a launch waited. From cycles per issue; where only other families were collected, from percentages
  * of active warp cycles or from samples, which give shares and no cycles.
  */
-export function stallsOf({ sheet, families }: LaunchFacts): LaunchVerdict["stalls"] {
+export function stallsOf({ sheet, families }: LaunchContext): LaunchVerdict["stalls"] {
   const family = (["ratio", "percent", "samples"] as const).find((name) =>
     families.stalls[name].some((stall) => sheet.number(stall.name) !== null),
   );

@@ -1,6 +1,6 @@
 import { ROLES } from "../hardware/roles.ts";
+import type { LaunchContext } from "./context.ts";
 import { type Declaration, needs } from "./declaration.ts";
-import type { LaunchFacts } from "./facts.ts";
 import { ELAPSED_SUFFIX } from "./families.ts";
 import type { Flops } from "./flops.ts";
 import type { Traffic } from "./memory.ts";
@@ -70,7 +70,7 @@ function fromOperations(read: Reading, { work, workPeak }: Flops): Found<"lower_
 }
 
 /** Compute utilisation: the SM's own throughput, else the highest of its parts, else operations over their peak. */
-export function computeUtilization({ sheet }: LaunchFacts, flops: Flops) {
+export function computeUtilization({ sheet }: LaunchContext, flops: Flops) {
   return shown<NonNullable<Compute["basis"]>>(sheet, "detail.compute_utilization", (read) => {
     const measured = read.named("compute_pct");
     if (measured !== null) return { pct: measured.value, metric: measured.name, basis: "measured" };
@@ -80,7 +80,7 @@ export function computeUtilization({ sheet }: LaunchFacts, flops: Flops) {
 }
 
 /** Utilisation of device memory: ncu's own, else bytes/s over the peak (estimated where the peak is a published one). */
-export function memoryUtilization({ sheet }: LaunchFacts, { bytesPerS, peak }: Traffic) {
+export function memoryUtilization({ sheet }: LaunchContext, { bytesPerS, peak }: Traffic) {
   return shown<NonNullable<Memory["basis"]>>(sheet, "memory_bw_utilization", (read) => {
     const measured = read.named("dram_pct");
     if (measured !== null) return { pct: measured.value, metric: measured.name, basis: "measured" };

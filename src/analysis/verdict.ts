@@ -4,8 +4,8 @@ import type { Launch } from "../model/launch.ts";
 import type { Report } from "../model/report.ts";
 import type { LaunchVerdict, RooflineClass } from "../model/result.ts";
 import { bestPathOf } from "./best-path.ts";
+import { type Device, deviceOf, type LaunchContext } from "./context.ts";
 import { bankConflicts, registersOf } from "./counters.ts";
-import { type Device, deviceOf, type LaunchFacts } from "./facts.ts";
 import { ELAPSED_SUFFIX, type FamilyIndex } from "./families.ts";
 import { findingsOf } from "./findings.ts";
 import { flopsOf, peakTflopsByPrecision, TERA, tensorPaths, tflopsByPrecision } from "./flops.ts";
@@ -29,7 +29,7 @@ export type Judgement = Omit<
 
 /** Everything one launch says about itself. Percentages are fractions. */
 export interface LaunchAnalysis {
-  readonly facts: LaunchFacts;
+  readonly context: LaunchContext;
   readonly roofline: RooflineClass | null;
   readonly tflops: number | null;
   readonly memory_bw_utilization: number | null;
@@ -43,7 +43,7 @@ export interface LaunchAnalysis {
 }
 
 /** Blocks of the grid; nothing for several kernels measured as one. */
-function gridBlocks({ launch, sheet }: LaunchFacts): number | null {
+function gridBlocks({ launch, sheet }: LaunchContext): number | null {
   if (launch.grid !== null) return launch.grid[0] * launch.grid[1] * launch.grid[2];
   return launch.kind === "kernel" ? firstOf(sheet, "grid_blocks") : null;
 }
@@ -98,7 +98,9 @@ function headroomFields(
     to_best_path: show(
       "detail.headroom.to_best_path",
       headroom.toBestPath,
-      best === null ? noPath : "the roof in use is nearer than that of the faster path",
+      best === null
+        ? noPath
+        : "no distance to the faster path: memory is the nearer roof, or its utilisation is not known",
       (read) => {
         read.of(work);
         bestPeak(read);
@@ -143,23 +145,28 @@ export function analyzeLaunch(
   pipelineFraction: number | null = null,
 ): LaunchAnalysis {
   const sheet = new Sheet(launch.metrics, launch.failure);
-  const facts: LaunchFacts = { launch, sheet, families: index.of(launch.metrics), device: deviceOf(launch, report) };
+  const context: LaunchContext = {
+    launch,
+    sheet,
+    families: index.of(launch.metrics),
+    device: deviceOf(launch, report),
+  };
 
   const durationNs = sheet.field("wall_clock_us", (read) => read.role("duration_ns"));
   const smClock = sheet.field("detail.sm_clock_hz", (read) => read.role("sm_clock_hz"));
-  const flops = flopsOf(facts, smClock, durationNs);
-  const traffic = trafficOf(facts, durationNs);
-  const compute = computeUtilization(facts, flops);
-  const memory = memoryUtilization(facts, traffic);
+  const flops = flopsOf(context, smClock, durationNs);
+  const traffic = trafficOf(context, durationNs);
+  const compute = computeUtilization(context, flops);
+  const memory = memoryUtilization(context, traffic);
   const [computePct, memoryPct] = [compute.utilization.pct, memory.utilization.pct];
   const impediment = impedimentOf(launch.failure, durationNs.value, firstOf(sheet, "elapsed_cycles"));
   const { roofline, reason } = classify(compute.utilization, memory.utilization, impediment);
 
-  const shared = sharedMemoryOf(facts);
-  const occupancy = occupancyOf(facts, shared.usage);
+  const shared = sharedMemoryOf(context);
+  const occupancy = occupancyOf(context, shared.usage);
   const achieved = sheet.field("sm_occupancy", (read) => fraction(read.role("achieved_occupancy_pct"))).value;
-  const stalls = stallsOf(facts);
-  const { imbalance, metric: imbalanceMetric } = imbalanceOf(facts);
+  const stalls = stallsOf(context);
+  const { imbalance, metric: imbalanceMetric } = imbalanceOf(context);
   const waves = sheet.field("detail.waves_per_sm", (read) => read.role("waves")).value;
   const latency: LatencyInput = {
     durationNs: durationNs.value,
@@ -167,7 +174,7 @@ export function analyzeLaunch(
     memoryPct,
     l1Pct: firstOf(sheet, "l1_pct"),
     l2Pct: firstOf(sheet, "l2_pct"),
-    gridBlocks: gridBlocks(facts),
+    gridBlocks: gridBlocks(context),
     smCount: firstOf(sheet, "sm_count"),
     waves,
     imbalance,
@@ -177,7 +184,7 @@ export function analyzeLaunch(
   };
   const reasons = roofline === "latency-bound" ? latencyReasons(latency) : [];
   const primary = reasons[0] ?? null;
-  const counters = setBy(facts, compute.utilization);
+  const counters = setBy(context, compute.utilization);
   const ofCompute = limiterOf(counters, (counter) => sheet.number(counter + ELAPSED_SUFFIX));
   const { limiter, near } = limitOf(roofline, computePct, memoryPct, ofCompute, primary);
   const bestPath = bestPathOf(flops, launch.names);
@@ -215,10 +222,10 @@ export function analyzeLaunch(
     sheet.missing("detail.latency.primary", why);
   }
   const tflops = sheet.show("tflops", flops.work).value;
-  const { intensity, ridge, overAttainable } = intensityOf(facts, flops, traffic);
+  const { intensity, ridge, overAttainable } = intensityOf(context, flops, traffic);
 
   return {
-    facts,
+    context,
     roofline,
     tflops: tflops === null ? null : tflops / TERA,
     memory_bw_utilization: memory.fraction.value,
@@ -243,18 +250,18 @@ export function analyzeLaunch(
       sm_clock_max_hz: maximumClock(sheet, "detail.sm_clock_max_hz", "sm_clock_max_khz"),
       dram_clock_hz: sheet.field("detail.dram_clock_hz", (read) => read.role("dram_clock_hz")).value,
       dram_clock_max_hz: maximumClock(sheet, "detail.dram_clock_max_hz", "dram_clock_max_khz"),
-      tflops_by_precision: tflopsByPrecision(facts, flops),
-      peak_tflops_by_precision: peakTflopsByPrecision(facts, flops),
+      tflops_by_precision: tflopsByPrecision(context, flops),
+      peak_tflops_by_precision: peakTflopsByPrecision(context, flops),
       dominant_precision: flops.dominant.value,
       fp16_vector_is_probably_moves: flops.probablyMoves.value,
       tensor_paths: tensorPaths(flops),
       arithmetic_intensity_flop_per_byte: intensity,
       ridge_point_flop_per_byte: ridge,
       achieved_over_attainable: overAttainable,
-      memory: memoryOf(facts, traffic, smClock, memory.fraction, flops.work),
+      memory: memoryOf(context, traffic, smClock, memory.fraction, flops.work),
       occupancy,
-      shared_memory: { ...shared.fields, ...bankConflicts(facts) },
-      registers: registersOf(facts),
+      shared_memory: { ...shared.fields, ...bankConflicts(context) },
+      registers: registersOf(context),
       waves_per_sm: waves,
       imbalance,
       imbalance_metric: imbalanceMetric,
@@ -268,13 +275,13 @@ export function analyzeLaunch(
       }),
     },
     findings: findingsOf({
-      facts,
+      context,
       flops,
       traffic,
       durationNs: durationNs.value,
       stallSumOverLatency: stalls.sum_over_warp_latency,
       stallShares: stalls.shares,
     }),
-    device: facts.device,
+    device: context.device,
   };
 }

@@ -158,8 +158,21 @@ export interface CatalogueMatch {
  */
 const SM_COUNT_TOLERANCE = 0.05;
 
+/** The last find: all launches of a report ask for the same device. */
+let last: { readonly device: DeviceIdentity; readonly match: CatalogueMatch | null } | null = null;
+
 /** Finds a GPU by device name and checks the find by compute capability and SM count. Null: not in the catalogue. */
 export function findGpu(device: DeviceIdentity): CatalogueMatch | null {
+  const known = last?.device;
+  const same =
+    known?.name === device.name &&
+    known.compute_capability === device.compute_capability &&
+    known.sm_count === device.sm_count;
+  if (last === null || !same) last = { device: { ...device }, match: lookUp(device) };
+  return last.match;
+}
+
+function lookUp(device: DeviceIdentity): CatalogueMatch | null {
   const { name } = device;
   if (name === null) return null;
   const found = PATTERNS.find(({ patterns }) => patterns.some((pattern) => pattern.test(name)));

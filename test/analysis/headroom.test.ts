@@ -80,6 +80,7 @@ describe("distances", () => {
     expect(headroomOf(input({ ...mma, memoryPct: 60 })).toBestPath).toBeCloseTo(0.4, 12);
     expect(headroomOf(input({ ...mma, bestPath: null })).toBestPath).toBeNull();
     expect(headroomOf(input({ ...mma, opsPerS: null })).toBestPath).toBeNull();
+    expect(headroomOf(input({ ...mma, roofline: "compute-bound", memoryPct: null })).toBestPath).toBeNull();
     // Not larger than the distance within the path: nothing to be had.
     expect(headroomOf(input({ ...mma, opsPerS: 7e14 })).toBestPath).toBeNull();
   });

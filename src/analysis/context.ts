@@ -54,7 +54,7 @@ export function deviceOf(launch: Launch, report: Report): Device {
 }
 
 /** Everything the analyses of one launch read. */
-export interface LaunchFacts {
+export interface LaunchContext {
   readonly launch: Launch;
   readonly sheet: Sheet;
   readonly families: LaunchFamilies;
