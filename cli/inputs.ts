@@ -1,14 +1,13 @@
-import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { type FileHandle, mkdtemp, open, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import type { OpenBytes } from "../src/base/bytes.ts";
 import { openFile } from "../src/base/file-source.ts";
 import { EXIT } from "./exit-codes.ts";
 import { CommandFailure } from "./failure.ts";
+import { sha256OfFile } from "./file-hash.ts";
 
 /** One report to read. */
 export interface Input {
@@ -94,11 +93,7 @@ async function openInput(
 const fileInput = (name: string, path: string): Input => ({
   name,
   open: openFile(path),
-  sha256: async () => {
-    const hash = createHash("sha256");
-    await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);
-    return hash.digest("hex");
-  },
+  sha256: () => sha256OfFile(path),
 });
 
 const REASONS: Readonly<Record<string, readonly [string, string]>> = {

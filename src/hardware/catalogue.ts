@@ -124,19 +124,14 @@ export function parseCatalogue(raw: unknown): Result<readonly CatalogueEntry[], 
   return ok(raw as CatalogueEntry[]);
 }
 
-function loaded(): readonly CatalogueEntry[] {
-  const result = parseCatalogue(data);
-  if (!result.ok) throw new Error(`catalogue.json: ${result.error}`);
-  return result.value;
-}
+/**
+ * Published figures of the GPUs known by name, in the order in which names are tried. The file is part of the build and
+ * checked with {@link parseCatalogue} by the tests, not at every start.
+ */
+export const CATALOGUE = data as unknown as readonly CatalogueEntry[];
 
-/** Published figures of the GPUs known by name, in the order in which names are tried. */
-export const CATALOGUE: readonly CatalogueEntry[] = loaded();
-
-const PATTERNS = CATALOGUE.map((entry) => ({
-  entry,
-  patterns: entry.match.map((pattern) => new RegExp(pattern, entry.match_flags)),
-}));
+const isNamed = (entry: CatalogueEntry, name: string): boolean =>
+  entry.match.some((pattern) => new RegExp(pattern, entry.match_flags).test(name));
 
 /** What is known about a device besides its name; null where nothing says. */
 export interface DeviceIdentity {
@@ -175,9 +170,8 @@ export function findGpu(device: DeviceIdentity): CatalogueMatch | null {
 function lookUp(device: DeviceIdentity): CatalogueMatch | null {
   const { name } = device;
   if (name === null) return null;
-  const found = PATTERNS.find(({ patterns }) => patterns.some((pattern) => pattern.test(name)));
-  if (found === undefined) return null;
-  const { entry } = found;
+  const entry = CATALOGUE.find((candidate) => isNamed(candidate, name));
+  if (entry === undefined) return null;
   const capability = device.compute_capability;
   if (capability !== null && currentCapability(capability) !== entry.compute_capability) {
     return {
