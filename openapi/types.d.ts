@@ -300,7 +300,7 @@ export interface components {
             sm_occupancy: number | null;
             /** @description static + dynamic, per block */
             shared_memory_usage_bytes: number | null;
-            /** @description share of warp-cycles by group, largest first */
+            /** @description share of warp-cycles by group, largest first; groups without any are 0 */
             warp_stall_reasons: {
                 [key: string]: number;
             } | null;
@@ -563,7 +563,7 @@ export interface components {
             sm_occupancy: number | null;
             /** @description static + dynamic, per block */
             shared_memory_usage_bytes: number | null;
-            /** @description share of warp-cycles by group, largest first */
+            /** @description share of warp-cycles by group, largest first; groups without any are 0 */
             warp_stall_reasons: {
                 [key: string]: number;
             } | null;
@@ -940,6 +940,17 @@ export interface components {
             /** @description null: this is the last page */
             next_cursor: string | null;
         };
+        /**
+         * @example {
+         *       "target": "full pipeline",
+         *       "source": {
+         *         "kind": "report",
+         *         "report_ids": [
+         *           "01a23007-a5e8-7481-a240-6068bf8be8a2"
+         *         ]
+         *       }
+         *     }
+         */
         ProfileRequest: {
             /** @description kernel function name, mangled or demangled name, /regex/, or `full pipeline` */
             target: string;

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { problemResponses } from "../src/http/problems.ts";
+import { json } from "../src/http/responses.ts";
 
 export interface Health {
   /** What has to be so for traffic to make sense, by name. */
@@ -25,7 +26,7 @@ export const healthRoutes =
           summary: "The process answers",
           security: [],
           response: {
-            200: { description: "It does", content: { "application/json": { schema: alive } } },
+            200: json("It does", alive),
             ...problemResponses(),
           },
         },
@@ -44,11 +45,8 @@ export const healthRoutes =
           security: [],
           response: {
             ...problemResponses(),
-            200: { description: "It may", content: { "application/json": { schema: readiness } } },
-            503: {
-              description: "It may not: a check is false",
-              content: { "application/json": { schema: readiness } },
-            },
+            200: json("It may", readiness),
+            503: json("It may not: a check is false", readiness),
           },
         },
       },

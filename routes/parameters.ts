@@ -9,3 +9,6 @@ export const text = (max: number) =>
 
 /** Ids are compared in lower case, as they are made (RFC 9562, section 4: output in lower case, input in either). */
 export const idParams = z.object({ id: z.uuid().transform((id) => id.toLowerCase()) });
+
+/** Seconds after which asking for a profile again makes sense: an analysis takes about that long. */
+export const RETRY_AFTER_S = 1;

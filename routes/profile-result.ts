@@ -5,6 +5,7 @@ import { rooflineSvg } from "../src/charts/roofline.ts";
 import { matchesTag } from "../src/http/conditional.ts";
 import { HEADERS } from "../src/http/documented-headers.ts";
 import { problemResponses } from "../src/http/problems.ts";
+import { json } from "../src/http/responses.ts";
 import { type ProfileResult, profileResultSchema } from "../src/model/result.ts";
 import type { ProfilePorts } from "../src/profiles/ports.ts";
 import { getResult } from "../src/profiles/result.ts";
@@ -28,7 +29,7 @@ export const profileResultRoutes =
           summary: "The verdicts",
           params: idParams,
           response: {
-            200: { description: "The result", content: { "application/json": { schema: profileResultSchema } } },
+            200: json("The result", profileResultSchema),
             304: NOT_CHANGED,
             ...problemResponses("not_found", "not_ready"),
           },

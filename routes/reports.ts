@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { HEADERS } from "../src/http/documented-headers.ts";
 import { unsupportedMediaType } from "../src/http/errors.ts";
 import { problemResponses } from "../src/http/problems.ts";
+import { json } from "../src/http/responses.ts";
 import { uploadedReportSchema } from "../src/model/profile.ts";
 import type { ProfilePorts } from "../src/profiles/ports.ts";
 import { getReport, uploadReport } from "../src/profiles/reports.ts";
@@ -38,11 +39,8 @@ export const reportRoutes =
             content: { [BYTES]: { schema: { type: "string", contentMediaType: BYTES } } },
           },
           response: {
-            200: {
-              description: "These bytes were there before",
-              content: { "application/json": { schema: uploadedReportSchema } },
-            },
-            201: { description: "Stored", content: { "application/json": { schema: uploadedReportSchema } } },
+            200: json("These bytes were there before", uploadedReportSchema),
+            201: json("Stored", uploadedReportSchema),
             ...problemResponses("report_unreadable", "content_too_large", "unsupported_media_type", "quota_exceeded"),
           },
           ...HEADERS({ 200: ["location"], 201: ["location"] }),
@@ -79,7 +77,7 @@ export const reportRoutes =
           summary: "What is known of an uploaded report",
           params: idParams,
           response: {
-            200: { description: "The report", content: { "application/json": { schema: uploadedReportSchema } } },
+            200: json("The report", uploadedReportSchema),
             ...problemResponses("not_found"),
           },
         },

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { PROBLEMS, problemResponses, problemType } from "../src/http/problems.ts";
+import { json } from "../src/http/responses.ts";
 import { PROBLEM_CODES } from "../src/model/problem.ts";
 import { RefusedError } from "../src/model/refusal.ts";
 
@@ -41,10 +42,7 @@ export const serviceRoutes =
           tags: ["service"],
           summary: "This document",
           response: {
-            200: {
-              description: "OpenAPI 3.1",
-              content: { "application/json": { schema: z.record(z.string(), z.unknown()) } },
-            },
+            200: json("OpenAPI 3.1", z.record(z.string(), z.unknown())),
             ...problemResponses(),
           },
         },
@@ -62,7 +60,7 @@ export const serviceRoutes =
           summary: "What a problem type means",
           params: z.object({ name: z.string().max(64) }),
           response: {
-            200: { description: "The type", content: { "application/json": { schema: problemTypeSchema } } },
+            200: json("The type", problemTypeSchema),
             ...problemResponses("not_found"),
           },
         },

@@ -5,6 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { sql } from "kysely";
 import packageJson from "../package.json" with { type: "json" };
 import { healthRoutes } from "../routes/health.ts";
+import { singleProfileRoutes } from "../routes/profile.ts";
 import { profileReportRoutes } from "../routes/profile-report.ts";
 import { profileResultRoutes } from "../routes/profile-result.ts";
 import { profileRoutes } from "../routes/profiles.ts";
@@ -131,9 +132,10 @@ async function start(
   cleanups.add(() => queue.close());
   const wakeUps = await openWakeUps(redis);
 
-  const artifacts = await openFileStore(
-    config.ARTIFACTS_URL === undefined ? join(config.DATA_DIR, "artifacts") : fileURLToPath(config.ARTIFACTS_URL),
-  );
+  const artifacts =
+    config.ARTIFACTS_URL === undefined
+      ? await openFileStore(join(config.DATA_DIR, "artifacts"), embedded.redis || embedded.database)
+      : await openFileStore(fileURLToPath(config.ARTIFACTS_URL), false);
   const ports: ProfilePorts = {
     database,
     queue,
@@ -142,8 +144,10 @@ async function start(
     targets: {
       isFullPipeline,
       problem: (target) => {
+        // Only a pattern can be wrong, and an empty name; nothing needs compiling for the rest.
+        if (!target.startsWith("/") && target.trim() !== "") return null;
         const matcher = targetMatcher(target);
-        return isFullPipeline(target) || matcher.ok ? null : matcher.error;
+        return matcher.ok ? null : matcher.error;
       },
     },
     limits: { maxReportBytes: config.MAX_REPORT_BYTES, reportQuotaBytes: config.REPORT_QUOTA_BYTES },
@@ -212,7 +216,7 @@ export async function registerRoutes(
   await app.register(healthRoutes(health));
   await app.register(serviceRoutes(metrics));
   if (!ports) return;
-  for (const routes of [reportRoutes, profileRoutes, profileResultRoutes, profileReportRoutes])
+  for (const routes of [reportRoutes, profileRoutes, singleProfileRoutes, profileResultRoutes, profileReportRoutes])
     await app.register(routes(ports));
 }
 

@@ -10,15 +10,18 @@ import {
   StorageFullError,
 } from "./store.ts";
 
-/** What a process that died while taking in a file has left: nobody writes longer than this. */
+/** Where several processes write: nobody takes longer than this for one file. */
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000;
 const KEY = /^sha256\/[0-9a-f]{2}\/[0-9a-f]{64}$/;
 
-/** Files under one folder: `sha256/<first two digits>/<hash>`, written beside and renamed, so that a name is a whole file. */
-export async function openFileStore(folder: string): Promise<ArtifactStore> {
+/**
+ * Files under one folder: `sha256/<first two digits>/<hash>`, written beside and renamed, so that a name is a whole file.
+ * @param isAlone no other process writes here: then what lies unfinished was left by one that died.
+ */
+export async function openFileStore(folder: string, isAlone: boolean): Promise<ArtifactStore> {
   const incoming = join(folder, "incoming");
   await mkdir(incoming, { recursive: true, mode: 0o700 });
-  await removeAbandoned(incoming);
+  await removeAbandoned(incoming, isAlone ? 0 : ABANDONED_AFTER_MS);
 
   const pathOf = async (key: string): Promise<string> => {
     const path = join(folder, key);
@@ -94,11 +97,11 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-async function removeAbandoned(incoming: string): Promise<void> {
+async function removeAbandoned(incoming: string, afterMs: number): Promise<void> {
   for (const name of await readdir(incoming)) {
     const path = join(incoming, name);
     const info = await stat(path).catch(() => null);
-    if (info && Date.now() - info.mtimeMs > ABANDONED_AFTER_MS) await rm(path, { force: true });
+    if (info && Date.now() - info.mtimeMs >= afterMs) await rm(path, { force: true });
   }
 }
 

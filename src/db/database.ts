@@ -15,6 +15,17 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** The database cannot be opened; the message is a sentence for the person who starts the service. */
+export class DatabaseUnavailableError extends Error {
+  override readonly name = "DatabaseUnavailableError";
+}
+
+/** Node tries every address of a name and reports them in one error that has no message of its own. */
+function reason(error: unknown): string {
+  const [first] = error instanceof AggregateError ? error.errors : [error];
+  return first instanceof Error ? first.message : String(first);
+}
+
 /** Type number of Postgres's `bigint` (pg_type.dat): times and byte counts, all below 2^53. */
 const INT8_OID = 20;
 
@@ -51,6 +62,15 @@ export async function openPostgres(url: string, onIdleError: (error: Error) => v
     },
   });
   pool.on("error", onIdleError);
+  try {
+    (await pool.connect()).release();
+  } catch (error) {
+    await pool.end();
+    throw new DatabaseUnavailableError(
+      `Postgres at ${new URL(url).host} cannot be used: ${reason(error)}. Check DATABASE_URL.`,
+      { cause: error },
+    );
+  }
   const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   return opened("postgres", kysely);
 }

@@ -60,8 +60,15 @@ function missing(request: FastifyRequest, reply: FastifyReply, what: string, sco
  * was made to point here (the Host header tells), nor across sites (the Origin header tells).
  */
 function comesFromThisMachine({ headers: { host, origin } }: FastifyRequest): boolean {
-  const named = hostname(`http://${host ?? ""}`);
-  return named !== null && isLoopback(named) && (origin === undefined || isLoopback(hostname(origin) ?? ""));
+  return isOwnName(`http://${host ?? ""}`) && (origin === undefined || isOwnName(origin));
 }
 
-const hostname = (url: string): string | null => (URL.canParse(url) ? new URL(url).hostname : null);
+/** What was asked last: nearly every request of a service has the same Host. */
+let lastAsked = { origin: "", own: false };
+
+function isOwnName(origin: string): boolean {
+  if (origin !== lastAsked.origin) {
+    lastAsked = { origin, own: URL.canParse(origin) && isLoopback(new URL(origin).hostname) };
+  }
+  return lastAsked.own;
+}

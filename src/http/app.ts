@@ -40,8 +40,12 @@ export async function createHttpApp({ logger, keys, metrics, version }: HttpOpti
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_LIMIT_MS,
     connectionTimeout: IDLE_LIMIT_MS,
+    // Longer ids are no ids: the schema of the route says so, with 404.
+    routerOptions: { maxParamLength: MAX_URL_BYTES },
     forceCloseConnections: "idle",
     return503OnClosing: false,
+    // No logger of its own for each request: the few lines there are name the request themselves.
+    childLoggerFactory: (parent) => parent,
     genReqId: ({ headers }) => requestId(headers["x-request-id"]),
     clientErrorHandler(error, socket) {
       if (socket.writable) socket.end(rawProblem(error.code));
@@ -71,12 +75,15 @@ export async function createHttpApp({ logger, keys, metrics, version }: HttpOpti
     }
     return undefined;
   });
-  app.addHook("onResponse", async (request, reply) => {
+  app.addHook("onResponse", (request, reply, done) => {
     const route = request.routeOptions.url ?? "none";
     const { method } = request;
-    metrics.httpRequests.inc({ route, method, status_class: `${Math.floor(reply.statusCode / 100)}xx` });
-    if (!request.wasAskedToWait) metrics.httpDuration.observe({ route, method }, reply.elapsedTime / 1000);
-    request.log.debug({ method, route, status: reply.statusCode, ms: reply.elapsedTime }, "answered");
+    metrics.answered(route, method, reply.statusCode, request.wasAskedToWait ? null : reply.elapsedTime / 1000);
+    request.log.debug(
+      { request: request.id, method, route, status: reply.statusCode, ms: reply.elapsedTime },
+      "answered",
+    );
+    done();
   });
 
   app.setNotFoundHandler((request, reply) => {

@@ -23,12 +23,12 @@ export function onError(error: FastifyError | Error, request: FastifyRequest, re
   }
   if (status >= 400 && status < 500) return sendProblem(request, reply, "bad_request", error.message);
   if (isAway(error)) {
-    request.log.error({ err: error }, "a service that this one needs is away");
+    request.log.error({ err: error, request: request.id }, "a service that this one needs is away");
     return sendProblem(request, reply, "unavailable", "The database does not answer at the moment.", {
       retryAfterS: 5,
     });
   }
-  request.log.error({ err: error }, "unexpected error");
+  request.log.error({ err: error, request: request.id }, "unexpected error");
   return sendProblem(
     request,
     reply,

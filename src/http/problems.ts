@@ -67,7 +67,14 @@ export function sendProblem(
 const pathOf = (url: string): string => (url.split("?", 1)[0] ?? "/").slice(0, 256);
 
 /** Any route may answer with these. */
-const EVERYWHERE = ["bad_request", "unauthenticated", "role_missing", "not_acceptable", "internal", "unavailable"] as const;
+const EVERYWHERE = [
+  "bad_request",
+  "unauthenticated",
+  "role_missing",
+  "not_acceptable",
+  "internal",
+  "unavailable",
+] as const;
 
 const documented = (description: string) => ({ description, content: { [PROBLEM_TYPE]: { schema: problemSchema } } });
 

@@ -65,7 +65,7 @@ const sourceSchema = z.discriminatedUnion("kind", [
   }),
 ]);
 
-/** The body of POST /profiles: DESIGN section 4. Unknown fields are refused by name. */
+/** The body of POST /profiles. Unknown fields are refused by name. */
 export const profileRequestSchema = z
   .strictObject({
     target: z
@@ -106,7 +106,15 @@ export const profileRequestSchema = z
     webhook: z.strictObject({ url: z.url(), events: z.array(z.string()).optional() }).optional(),
     labels: labelsSchema.optional(),
   })
-  .meta({ id: "ProfileRequest" });
+  .meta({
+    id: "ProfileRequest",
+    examples: [
+      {
+        target: "full pipeline",
+        source: { kind: "report", report_ids: ["01a23007-a5e8-7481-a240-6068bf8be8a2"] },
+      },
+    ],
+  });
 export type ProfileRequest = z.infer<typeof profileRequestSchema>;
 
 /** The request with its defaults filled in, as it is stored and shown. */

@@ -3,9 +3,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 /** Metrics of one service. Labels are bounded: route templates, states, codes; never ids, names or paths. */
 export interface Metrics {
   readonly registry: Registry;
-  readonly httpRequests: Counter<"route" | "method" | "status_class">;
-  /** Seconds; requests that were asked to wait are left out, since waiting is not latency. */
-  readonly httpDuration: Histogram<"route" | "method">;
+  /** Counts an answer. `seconds`: how long it took; null where it was asked to wait, since waiting is not latency. */
+  answered(route: string, method: string, status: number, seconds: number | null): void;
   readonly profilesEnded: Counter<"state" | "code">;
   readonly analysisDuration: Histogram<never>;
 }
@@ -28,21 +27,25 @@ export function createMetrics(version: string): Metrics {
     labelNames: ["version"],
     registers,
   }).set({ version }, 1);
+  const requests = new Counter({
+    name: `${PREFIX}http_requests_total`,
+    help: "Answered HTTP requests",
+    labelNames: ["route", "method", "status_class"],
+    registers,
+  });
+  const durations = new Histogram({
+    name: `${PREFIX}http_request_duration_seconds`,
+    help: "Time to answer, without requests that were asked to wait",
+    labelNames: ["route", "method"],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
   return {
     registry,
-    httpRequests: new Counter({
-      name: `${PREFIX}http_requests_total`,
-      help: "Answered HTTP requests",
-      labelNames: ["route", "method", "status_class"],
-      registers,
-    }),
-    httpDuration: new Histogram({
-      name: `${PREFIX}http_request_duration_seconds`,
-      help: "Time to answer, without requests that were asked to wait",
-      labelNames: ["route", "method"],
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-      registers,
-    }),
+    answered(route, method, status, seconds) {
+      requests.inc({ route, method, status_class: `${Math.floor(status / 100)}xx` });
+      if (seconds !== null) durations.observe({ route, method }, seconds);
+    },
     profilesEnded: new Counter({
       name: `${PREFIX}profiles_ended_total`,
       help: "Profiles that an analysis of this process ended, by final state and failure code",

@@ -10,22 +10,31 @@ export function modelKey(model: string): string {
   return name.replace(/[^\p{L}\p{N}]/gu, "") || model.toLowerCase();
 }
 
-/** JSON with sorted keys: equal values give equal text. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, item: unknown) =>
-    item !== null && typeof item === "object" && !Array.isArray(item)
-      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
-      : item,
-  );
-}
-
-/** SHA-256 over what decides a result: the question, and the bytes of its reports. Labels, session and the like are left out. */
+/**
+ * SHA-256 over what decides a result: the question, and the bytes of its reports. Labels, session and the like are left
+ * out. The fields stand in a fixed order, and so do those within them, since the schema gives them in its own.
+ */
 export function fingerprint(request: ResolvedRequest, reportHashes: readonly string[]): string {
-  const { session: _session, labels: _labels, reuse: _reuse, force: _force, source, model, ...question } = request;
-  const key = {
-    ...question,
-    model: model === null ? null : modelKey(model),
-    source: { kind: source?.kind ?? null, reports: reportHashes },
-  };
-  return createHash("sha256").update(canonicalJson(key)).digest("hex");
+  const { target, engine, concurrency, gpu, pool, rank, top_n, max_duration_s, window, revision, objective, ncu } =
+    request;
+  const model = request.model === null ? null : modelKey(request.model);
+  const source = [request.source?.kind ?? null, reportHashes];
+  const question = [
+    target,
+    model,
+    engine,
+    concurrency,
+    gpu,
+    pool,
+    rank,
+    top_n,
+    max_duration_s,
+    window,
+    revision,
+    objective,
+    ncu,
+  ];
+  return createHash("sha256")
+    .update(JSON.stringify([question, source]))
+    .digest("hex");
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { listProfiles, type ProfileFilter, type ProfilePosition } from "../db/profiles.ts";
 import { FULL_PIPELINE, type Profile, type ProfileState } from "../model/profile.ts";
 import { RefusedError } from "../model/refusal.ts";
-import { canonicalJson, modelKey } from "./fingerprint.ts";
+import { modelKey } from "./fingerprint.ts";
 import type { ProfilePorts } from "./ports.ts";
 import { profileView } from "./view.ts";
 
@@ -32,14 +32,14 @@ export async function listProfilePage(
     target: query.target !== undefined && ports.targets.isFullPipeline(query.target) ? FULL_PIPELINE : query.target,
     session: query.session,
   };
-  const filterHash = createHash("sha256").update(canonicalJson(filter)).digest("base64url").slice(0, 12);
+  const filterHash = createHash("sha256").update(JSON.stringify(filter)).digest("base64url").slice(0, 12);
   const after = query.cursor === undefined ? null : readCursor(query.cursor, filterHash);
   // One more than asked for tells whether there is a next page.
   const rows = await listProfiles(ports.database.kysely, filter, after, query.limit + 1);
   const page = rows.slice(0, query.limit);
   const last = page.at(-1);
   return {
-    items: page.map(profileView),
+    items: page.map((row) => profileView(row)),
     next_cursor: rows.length > query.limit && last ? writeCursor(last, filterHash) : null,
   };
 }

@@ -29,12 +29,7 @@ export function resolveRequest(request: ProfileRequest, targets: Targets): Resol
       },
     );
   }
-  const errors = [
-    ...targetErrors(request, targets),
-    ...engineErrors(request),
-    ...textErrors(request, ""),
-    ...unsupported(request),
-  ];
+  const errors = [...targetErrors(request, targets), ...engineErrors(request), ...unsupported(request)];
   if (errors.length > 0) throw invalid(errors);
 
   const pipeline = targets.isFullPipeline(request.target);
@@ -191,7 +186,22 @@ function unsupported({ window, webhook }: ProfileRequest): RefusalItem[] {
   return errors;
 }
 
-/** U+0000 cannot be stored as text by Postgres, and names nothing. */
+/** How JSON writes U+0000: looking for that is cheaper than walking through each request. */
+const ESCAPED_NUL = "\\u0000";
+
+/**
+ * The request as the text that is stored.
+ * @throws RefusedError where it holds U+0000, which Postgres does not store as text, and which names nothing.
+ */
+export function requestText(request: ResolvedRequest): string {
+  const text = JSON.stringify(request);
+  if (!text.includes(ESCAPED_NUL)) return text;
+  const errors = textErrors(request, "");
+  // The six characters as such, backslash and all, are harmless.
+  if (errors.length > 0) throw invalid(errors);
+  return text;
+}
+
 function textErrors(value: unknown, pointer: string): RefusalItem[] {
   if (typeof value === "string") {
     return value.includes("\0")

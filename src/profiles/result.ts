@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { ByteRange } from "../artifacts/store.ts";
+import { ArtifactMissingError, type ByteRange } from "../artifacts/store.ts";
 import { type ReportRow, reportsOfProfile } from "../db/reports.ts";
 import { type ResultRow, resultOfProfile } from "../db/results.ts";
 import { RefusedError } from "../model/refusal.ts";
@@ -45,6 +45,15 @@ export async function getProfileReport(ports: ProfilePorts, id: string, position
   );
 }
 
-/** The bytes of a report as they were uploaded. */
-export const readReportBytes = (ports: ProfilePorts, report: ReportRow, range?: ByteRange): Promise<Readable> =>
-  ports.artifacts.read(report.storage_key, range);
+/**
+ * The bytes of a report as they were uploaded.
+ * @throws RefusedError `not_found` where they are no longer stored.
+ */
+export async function readReportBytes(ports: ProfilePorts, report: ReportRow, range?: ByteRange): Promise<Readable> {
+  try {
+    return await ports.artifacts.read(report.storage_key, range);
+  } catch (error) {
+    if (!(error instanceof ArtifactMissingError)) throw error;
+    throw new RefusedError("not_found", "The file of this report is no longer stored.");
+  }
+}

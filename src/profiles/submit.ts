@@ -5,7 +5,7 @@ import { PROFILE_SCHEMA_VERSION, type Profile, type ProfileRequest } from "../mo
 import { RefusedError } from "../model/refusal.ts";
 import { fingerprint, modelKey } from "./fingerprint.ts";
 import type { Asker, ProfilePorts } from "./ports.ts";
-import { reportIds, resolveRequest } from "./resolve-request.ts";
+import { reportIds, requestText, resolveRequest } from "./resolve-request.ts";
 import { profileView } from "./view.ts";
 
 /**
@@ -15,6 +15,7 @@ import { profileView } from "./view.ts";
  */
 export async function submitProfile(ports: ProfilePorts, asker: Asker, body: ProfileRequest): Promise<Profile> {
   const request = resolveRequest(body, ports.targets);
+  const text = requestText(request);
   const ids = reportIds(request);
   const db = ports.database.kysely;
   const reports = await reportsByIds(
@@ -50,7 +51,7 @@ export async function submitProfile(ports: ProfilePorts, asker: Asker, body: Pro
         session: request.session ?? null,
         revision: request.revision ?? null,
         fingerprint: fingerprint(request, hashes),
-        request: JSON.stringify(request),
+        request: text,
         labels: JSON.stringify(request.labels ?? {}),
         owner_key_id: asker.keyId,
         created_at_ms: now,
@@ -63,5 +64,5 @@ export async function submitProfile(ports: ProfilePorts, asker: Asker, body: Pro
   } catch (error) {
     ports.warn(`profile ${row.id} was taken in but not queued; the reconciler will queue it`, error);
   }
-  return profileView(row);
+  return profileView(row, request);
 }

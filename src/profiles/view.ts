@@ -1,13 +1,13 @@
 import type { ProfileRow } from "../db/profiles.ts";
 import type { ReportRow } from "../db/reports.ts";
-import { PROFILE_SCHEMA_VERSION, type Profile, type UploadedReport } from "../model/profile.ts";
+import { PROFILE_SCHEMA_VERSION, type Profile, type ResolvedRequest, type UploadedReport } from "../model/profile.ts";
 import type { Compression, ReportFormat } from "../model/report.ts";
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
 
-/** A profile as the API shows it. */
-export function profileView(row: ProfileRow): Profile {
+/** A profile as the API shows it. `request`: that of the row, where the caller has it already. */
+export function profileView(row: ProfileRow, request: ResolvedRequest = JSON.parse(row.request)): Profile {
   const self = `/profiles/${row.id}`;
   return {
     id: row.id,
@@ -15,7 +15,7 @@ export function profileView(row: ProfileRow): Profile {
     state: row.state,
     reused: false,
     progress: row.progress === null ? null : JSON.parse(row.progress),
-    request: JSON.parse(row.request),
+    request,
     created_at: iso(row.created_at_ms),
     updated_at: iso(row.updated_at_ms),
     started_at: isoOrNull(row.started_at_ms),

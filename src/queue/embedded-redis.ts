@@ -159,7 +159,8 @@ async function launch(
   });
   guardian.stdout.setEncoding("utf8").on("data", (line: string) => {
     const pid = Number.parseInt(line, 10);
-    if (pid > 0) void writeRecord(record, pid, temporary);
+    // Without a record the guardian still ends the server; only what outlives both is not found again.
+    if (pid > 0) writeRecord(record, pid, temporary).catch(() => {});
   });
 
   const client = new Redis({ path: socketPath, lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });

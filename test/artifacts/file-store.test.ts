@@ -22,7 +22,7 @@ async function text(stream: AsyncIterable<Uint8Array>): Promise<string> {
 
 it("keeps bytes under their hash and gives them back, whole and in parts", async () => {
   const folder = temporaryFolder();
-  const store = await openFileStore(folder);
+  const store = await openFileStore(folder, false);
   const staged = await store.stage(chunks("hello ", "world"), 100);
   expect(staged).toMatchObject({ bytes: 11, sha256: createHash("sha256").update("hello world").digest("hex") });
   expect(readFileSync(staged.path, "utf8")).toBe("hello world");
@@ -38,7 +38,7 @@ it("keeps bytes under their hash and gives them back, whole and in parts", async
 
 it("leaves nothing behind of what is not kept", async () => {
   const folder = temporaryFolder();
-  const store = await openFileStore(folder);
+  const store = await openFileStore(folder, false);
   await expect(store.stage(chunks("x".repeat(60), "x".repeat(60)), 100)).rejects.toBeInstanceOf(ArtifactTooLargeError);
   await expect(store.stage(chunks("x", new Error("the client went away")), 100)).rejects.toThrow(
     "the client went away",
@@ -51,7 +51,7 @@ it("leaves nothing behind of what is not kept", async () => {
 
 it("never reaches outside of its folder", async () => {
   const folder = temporaryFolder();
-  const store = await openFileStore(join(folder, "store"));
+  const store = await openFileStore(join(folder, "store"), false);
   writeFileSync(join(folder, "secret"), "secret");
   for (const key of ["../secret", "/etc/passwd", "sha256/../../secret", `sha256/aa/${"a".repeat(64)}`, ""]) {
     await expect(store.read(key)).rejects.toBeInstanceOf(ArtifactMissingError);
@@ -67,6 +67,9 @@ it("removes what a process that died has left, and not what is being written", a
   writeFileSync(fresh, "x");
   const twoDaysAgo = Date.now() / 1000 - 2 * 24 * 60 * 60;
   utimesSync(old, twoDaysAgo, twoDaysAgo);
-  await openFileStore(folder);
+  await openFileStore(folder, false);
   expect(incoming(folder)).toEqual(["fresh"]);
+  // Nobody else writes here: then it was left by a process that died.
+  await openFileStore(folder, true);
+  expect(incoming(folder)).toEqual([]);
 });

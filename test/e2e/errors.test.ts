@@ -347,7 +347,7 @@ describe("POST /reports", () => {
 
 describe("reading", () => {
   it("answers 404 for ids that are unknown or none", async () => {
-    for (const id of [UNKNOWN_ID, "1", "%00", "..%2f..%2fetc%2fpasswd"]) {
+    for (const id of [UNKNOWN_ID, "1", "%00", "..%2f..%2fetc%2fpasswd", "x".repeat(3000)]) {
       for (const path of ["", "/result", "/report", "/roofline.svg"]) {
         expect(await call("GET", `/profiles/${id}${path}`)).toMatchObject({ status: 404, body: { code: "not_found" } });
       }

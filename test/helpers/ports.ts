@@ -38,7 +38,7 @@ export async function openTestPorts(testDatabase: TestDatabase): Promise<TestPor
     database,
     queue,
     wakeUps: await openWakeUps(redis),
-    artifacts: await openFileStore(join(settings.DATA_DIR, "artifacts")),
+    artifacts: await openFileStore(join(settings.DATA_DIR, "artifacts"), true),
     targets: {
       isFullPipeline,
       problem: (target) => {

@@ -19,7 +19,10 @@ const START_LIMIT_MS = 30_000;
  * Null with a message where Postgres is not installed; under CI=true that is an error.
  * @param settings `postgresql.conf` entries. By default commits do not reach the disk: tests kill processes, not the machine.
  */
-export async function startPostgres(settings: Record<string, string> = { fsync: "off" }): Promise<TestPostgres | null> {
+export async function startPostgres(
+  settings: Record<string, string> = { fsync: "off" },
+  parent = tmpdir(),
+): Promise<TestPostgres | null> {
   const bin = findBinaries();
   if (bin === null) {
     const message = "Postgres is not installed (apt-get install postgresql): its tests are skipped";
@@ -27,7 +30,7 @@ export async function startPostgres(settings: Record<string, string> = { fsync: 
     console.warn(message);
     return null;
   }
-  const folder = mkdtempSync(join(tmpdir(), "pk-postgres-"));
+  const folder = mkdtempSync(join(parent, "pk-postgres-"));
   const user = otherUser();
   if (user) chownSync(folder, user.uid, user.gid);
   const data = join(folder, "data");
