@@ -62,6 +62,9 @@ export async function openPostgres(url: string, onIdleError: (error: Error) => v
     },
   });
   pool.on("error", onIdleError);
+  // A connection that breaks while it is in use fails its query, and tells of it as an event as well: unheard, that
+  // event would end the process.
+  pool.on("connect", (client) => client.on("error", () => {}));
   try {
     (await pool.connect()).release();
   } catch (error) {

@@ -4,6 +4,8 @@ import { ANYONE, hasRole } from "../access/roles.ts";
 import { isLoopback } from "../config.ts";
 import { sendProblem } from "./problems.ts";
 
+const CHALLENGE = 'Bearer realm="profile-kernel"';
+
 /**
  * The one place where access is decided. Sets `request.principal`, or answers and returns the reply.
  */
@@ -19,6 +21,7 @@ export async function decideAccess(
   }
   if (await keys.isOpen()) {
     if (!comesFromThisMachine(request)) {
+      reply.header("www-authenticate", CHALLENGE);
       return sendProblem(
         request,
         reply,
@@ -36,7 +39,7 @@ export async function decideAccess(
   if (!principal) {
     reply.header(
       "www-authenticate",
-      `Bearer realm="profile-kernel"${request.headers.authorization === undefined ? "" : ', error="invalid_token"'}`,
+      `${CHALLENGE}${request.headers.authorization === undefined ? "" : ', error="invalid_token"'}`,
     );
     return sendProblem(request, reply, "unauthenticated", "No API key that is valid was sent.", {
       hint: "Send the header `Authorization: Bearer pk_<id>_<secret>`.",
@@ -51,7 +54,7 @@ export async function decideAccess(
 }
 
 function missing(request: FastifyRequest, reply: FastifyReply, what: string, scope: string): FastifyReply {
-  reply.header("www-authenticate", `Bearer realm="profile-kernel", error="insufficient_scope", scope="${scope}"`);
+  reply.header("www-authenticate", `${CHALLENGE}, error="insufficient_scope", scope="${scope}"`);
   return sendProblem(request, reply, "role_missing", `The key lacks ${what}.`, { hint: `Use a key that has ${what}.` });
 }
 

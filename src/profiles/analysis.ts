@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { changeState, nextAttempt, type ProfileRow, profileById } from "../db/profiles.ts";
 import { type ReportRow, reportsOfProfile } from "../db/reports.ts";
 import { insertResult } from "../db/results.ts";
-import { type Failure, FINAL_STATES, type ResolvedRequest } from "../model/profile.ts";
+import { type Failure, FINAL_STATES, type Progress, type ResolvedRequest } from "../model/profile.ts";
 import { RESULT_SCHEMA_VERSION } from "../model/result.ts";
 import type { ProfilePorts } from "./ports.ts";
 
@@ -13,6 +13,9 @@ export interface AnalysisAttempt {
   readonly request: ResolvedRequest;
   readonly reports: readonly Pick<ReportRow, "id" | "sha256" | "storage_key">[];
 }
+
+/** How far an analysis is, nobody knows: it takes a second or so. */
+const ANALYZING: Progress = { phase: "analysis", done: null, total: null, message: null };
 
 /** A process that dies at a profile this often dies because of it. */
 const MAX_ATTEMPTS = 5;
@@ -42,7 +45,7 @@ export async function beginAnalysis(ports: ProfilePorts, profileId: string): Pro
             columns: {
               attempt: found.attempt + 1,
               started_at_ms: now,
-              progress: JSON.stringify({ phase: "analysis", done: null, total: null, message: null }),
+              progress: JSON.stringify(ANALYZING),
             },
           });
     return row && { row, reports: await reportsOfProfile(transaction, profileId) };

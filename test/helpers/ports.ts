@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { v7 as uuidv7 } from "uuid";
-import { isFullPipeline, targetMatcher } from "../../src/analysis/target.ts";
+import { isFullPipeline } from "../../src/analysis/index.ts";
+import { targetMatcher } from "../../src/analysis/target.ts";
 import { openFileStore } from "../../src/artifacts/file-store.ts";
 import type { Database } from "../../src/db/database.ts";
 import { insertReport } from "../../src/db/reports.ts";

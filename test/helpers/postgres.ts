@@ -10,6 +10,9 @@ import pg from "pg";
 export interface TestPostgres {
   /** Makes an empty database and returns its URL. */
   createDatabase(): Promise<string>;
+  /** An outage, and its end. */
+  down(): Promise<void>;
+  up(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -45,27 +48,34 @@ export async function startPostgres(
     max_connections: "60",
     ...settings,
   });
-  const server = spawn(
-    join(bin, "postgres"),
-    ["-D", data, ...set.flatMap(([name, value]) => ["-c", `${name}=${value}`])],
-    { ...options, stdio: "ignore" },
-  );
+  const args = ["-D", data, ...set.flatMap(([name, value]) => ["-c", `${name}=${value}`])];
   const url = (database: string): string =>
     `postgres://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`;
-  const admin = await connect(url("postgres"), server);
+  const run = async (): Promise<{ server: ChildProcess; admin: pg.Client }> => {
+    const server = spawn(join(bin, "postgres"), args, { ...options, stdio: "ignore" });
+    return { server, admin: await connect(url("postgres"), server) };
+  };
+  let running = await run();
+  const down = async (): Promise<void> => {
+    await running.admin.end();
+    const ended = once(running.server, "exit");
+    // Fast shutdown: open sessions are cut.
+    running.server.kill("SIGINT");
+    await ended;
+  };
   let made = 0;
   return {
     async createDatabase() {
       const name = `test_${++made}`;
-      await admin.query(`create database ${name}`);
+      await running.admin.query(`create database ${name}`);
       return url(name);
     },
+    down,
+    async up() {
+      running = await run();
+    },
     async stop() {
-      await admin.end();
-      const ended = once(server, "exit");
-      // Fast shutdown: open sessions are cut.
-      server.kill("SIGINT");
-      await ended;
+      await down();
       rmSync(folder, { recursive: true, force: true });
     },
   };
