@@ -33,6 +33,12 @@ interface Measured {
   peak_rss_mb: number;
 }
 
+/** Of this process alone: `maxRSS` of a forked process starts with what its parent had. */
+function peakMb(): number {
+  if (process.platform !== "linux") return process.resourceUsage().maxRSS / 1024;
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1]) / 1024;
+}
+
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
@@ -111,14 +117,14 @@ async function measure(path: string): Promise<Measured> {
     file_bytes: statSync(path).size,
     bytes_read: bytesRead,
     launches: report.launches.length,
-    peak_rss_mb: process.resourceUsage().maxRSS / 1024,
+    peak_rss_mb: peakMb(),
   };
 }
 
 /** Peak memory of a process that does nothing but read and analyse once. */
 async function measureOnce(path: string): Promise<number> {
   await readAndAnalyse(path);
-  return process.resourceUsage().maxRSS / 1024;
+  return peakMb();
 }
 
 const inChild = <T>(mode: string, path: string): Promise<T> =>

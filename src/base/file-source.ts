@@ -1,8 +1,8 @@
 import { type FileHandle, open } from "node:fs/promises";
 import type { ByteSource, OpenBytes } from "./bytes.ts";
 
-/** Small reads are served from one larger one: block headers are some hundred bytes. */
-const READ_AHEAD = 64 * 1024;
+/** Small reads are served from one larger one, so that a length and the header behind it cost one call. */
+const READ_AHEAD = 512;
 
 /**
  * Opens a file. Skipping seeks: skipped bytes are never read. The size is that at the time of opening, so a file that

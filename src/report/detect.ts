@@ -16,7 +16,9 @@ import { readNcuRepExtras } from "./ncu-rep/extras.ts";
 import { isNcuRep, readNcuRep } from "./ncu-rep/index.ts";
 import { refuse, refuseForeign } from "./wrong-kinds.ts";
 
-/** What detection looks at. Program output before a CSV table can be long. */
+/** Enough for the magic bytes of a report: of those nothing more is read for detection. */
+const MAGIC_BYTES = 16;
+/** What detection looks at otherwise. Program output before a CSV table can be long. */
 const HEAD_BYTES = 256 * 1024;
 
 const READERS: Readonly<Record<ReportFormat, ReadReport>> = {
@@ -95,7 +97,13 @@ function formatOf(head: Uint8Array): ReportFormat | ReadFailure {
 async function readHead(open: OpenBytes): Promise<Uint8Array> {
   const source = await open();
   try {
-    return (await source.read(HEAD_BYTES)).slice();
+    const start = (await source.read(MAGIC_BYTES)).slice();
+    if (start.length < MAGIC_BYTES || isNcuRep(start)) return start;
+    const rest = await source.read(HEAD_BYTES - MAGIC_BYTES);
+    const head = new Uint8Array(start.length + rest.length);
+    head.set(start);
+    head.set(rest, start.length);
+    return head;
   } finally {
     await source.close();
   }

@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
+import type { OpenBytes } from "../../src/base/bytes.ts";
 import { openBuffer } from "../../src/base/file-source.ts";
 import { DEFAULT_READ_LIMITS, type Report } from "../../src/model/report.ts";
+import { readExtras, readReport } from "../../src/report/detect.ts";
 import { readNcuRepExtras } from "../../src/report/ncu-rep/extras.ts";
 import { readNcuRep } from "../../src/report/ncu-rep/index.ts";
 import { fixture, H200 } from "../helpers/fixtures.ts";
 import { integrityProblems } from "./integrity.ts";
+import { blocksOf } from "./layout.ts";
 import { compareRow, nothingCompared, readOracle } from "./oracle.ts";
 
 const options = { limits: DEFAULT_READ_LIMITS };
@@ -188,6 +191,34 @@ describe("metrics", () => {
     const [first, second] = (await read("ranges-app-replay")).launches;
     expect([...(first?.metrics.names() ?? [])].sort()).toEqual([...(second?.metrics.names() ?? [])].sort());
     expect(first?.metrics.absence("derived__pct_occupancy_per_block_size")).toBe("no_data");
+  });
+});
+
+describe("device code", () => {
+  it("is never read, also on the way to instances", async () => {
+    const bytes = fixture(`${H200}tiny-full.ncu-rep.gz`);
+    const code = blocksOf(bytes).filter(({ results, payload, end }) => results === 0 && end > payload);
+    expect(code.reduce((sum, { payload, end }) => sum + end - payload, 0)).toBeGreaterThan(10_000);
+    const touched: string[] = [];
+    const open: OpenBytes = async () => {
+      const source = await openBuffer(bytes)();
+      return {
+        ...source,
+        size: source.size,
+        get position() {
+          return source.position;
+        },
+        read(length) {
+          const from = source.position;
+          const hit = code.find(({ payload, end }) => from < end && from + length > payload);
+          if (hit !== undefined) touched.push(`${from} + ${length}`);
+          return source.read(length);
+        },
+      };
+    };
+    expect((await readReport(open)).ok).toBe(true);
+    expect((await readExtras(open, 11, "sass__inst_executed_per_opcode")).ok).toBe(true);
+    expect(touched).toEqual([]);
   });
 });
 

@@ -41,9 +41,16 @@ export function readBlockHeader(wire: Wire, session: Session): BlockHeader {
   let unknownCount = 0;
   let payloadSize = 0;
   let processId: number | null = null;
+  const seen = new Set<number>();
+  /** A number that is written at most once: twice means that a tag was damaged, and entries would be taken for others. */
+  const once = (field: number): number => {
+    if (seen.has(field)) throw new WireError(`field ${field} of a block header twice`, wire.pos);
+    seen.add(field);
+    return wire.uint();
+  };
   wire.fields((field) => {
     const kind = ENTRY_KINDS.findIndex((entry) => entry.field === field);
-    if (kind >= 0) counts[kind] = wire.uint();
+    if (kind >= 0) counts[kind] = once(field);
     else if (field === 3) readSession(wire, session);
     else if (field === 4) {
       wire.message((inner) => {
@@ -52,7 +59,7 @@ export function readBlockHeader(wire: Wire, session: Session): BlockHeader {
           throw new WireError(`more than ${MAX_STRINGS} strings`, wire.pos);
         }
       });
-    } else if (field === 5) payloadSize = wire.uint();
+    } else if (field === 5) payloadSize = once(field);
     else if (field === 6) {
       wire.message((inner) => {
         if (inner === 1) processId = wire.uint();

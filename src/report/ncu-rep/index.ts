@@ -15,6 +15,9 @@ const MAX_MODEL_BYTES = 160 * 1024 ** 2;
 const LAUNCH_BYTES = 600;
 const HINT_BYTES = 400;
 
+/** Session blocks are ten, blocks of device code at most one or two a launch. */
+const MAX_BLOCKS_WITHOUT_RESULTS = 10_000;
+
 /** Whether the data start like a report: `NVR` and a zero byte. */
 export const isNcuRep = (head: Uint8Array): boolean => MAGIC.every((byte, at) => head[at] === byte);
 
@@ -71,6 +74,7 @@ class Reader {
   #driver: number | null = null;
   #nextIndex = 0;
   #hints = 0;
+  #blocksWithoutResults = 0;
 
   constructor(options: ReadOptions) {
     this.#options = options;
@@ -91,6 +95,7 @@ class Reader {
       const missing = container.missingEntries();
       if (missing !== 0) this.#noteCount(block.offset, missing);
       for (const result of results) this.#add(result);
+      if (results.length === 0) this.#blocksWithoutResults += 1;
       const exceeded = this.#exceededLimit(container.position);
       if (exceeded !== null) return exceeded;
     }
@@ -109,6 +114,11 @@ class Reader {
       { what: "bytes", found: position, limit: maxBytes },
       { what: "launches", found: this.#launches.length, limit: maxLaunches },
       { what: "bytes of launches in memory", found: bytes, limit: MAX_MODEL_BYTES },
+      {
+        what: "blocks without a launch",
+        found: this.#blocksWithoutResults,
+        limit: MAX_BLOCKS_WITHOUT_RESULTS + 4 * this.#launches.length,
+      },
     ].find(({ found, limit }) => found > limit);
     if (exceeded === undefined) return null;
     return {

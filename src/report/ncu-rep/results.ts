@@ -5,7 +5,7 @@ import type { MetricCollector, MetricOddities } from "./metric-values.ts";
 import { readNvtx } from "./nvtx.ts";
 import { readRule } from "./rules.ts";
 import type { Texts } from "./texts.ts";
-import { Wire } from "./wire.ts";
+import { Wire, WireError } from "./wire.ts";
 
 /** Which field of a result message means what. Fields that are not listed are skipped. */
 export interface ResultFields {
@@ -164,6 +164,8 @@ export function readResult(
     }
   });
 
+  const display = demangled ?? functionName ?? mangled ?? KIND_NAMES[kind];
+  if (display === "") throw new WireError("a kernel without a name", wire.pos);
   const { metrics: set, oddities } = metrics.finish();
   const failedLaunch = grid !== null && block !== null && isZero(grid) && isZero(block);
   return {
@@ -176,7 +178,7 @@ export function readResult(
         mangled,
         function: functionName,
         demangled,
-        display: demangled ?? functionName ?? mangled ?? KIND_NAMES[kind],
+        display,
         simplified: false,
       },
       grid: positive(grid),
