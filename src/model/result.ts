@@ -31,7 +31,7 @@ const fraction = z
   .describe("0..1; above 1 (below 0) where the counters went over their bound, never clipped");
 const dim3 = z.tuple([z.number(), z.number(), z.number()]).nullable();
 
-/** Where a peak came from: DESIGN rule 8. */
+/** Where a peak came from, in order of preference: what the launch itself reports, then the published figure. */
 export const peakSourceSchema = z.enum(["launch_counters", "catalogue"]);
 export type PeakSource = z.infer<typeof peakSourceSchema>;
 
@@ -276,7 +276,7 @@ export const kernelFieldsSchema = z.object({
   warp_stall_reasons: z
     .record(z.string(), z.number())
     .nullable()
-    .describe("share of warp-cycles by group, largest first"),
+    .describe("share of warp-cycles by group, largest first; groups without any are 0"),
   wall_clock_us: number.describe("mean of one launch"),
   fraction_of_pipeline: fraction,
   pipeline_stage: z.string().nullable(),
