@@ -1,6 +1,6 @@
 /**
  * Reads bytes that nobody should trust, in a process of its own: a crash, a hang and the memory are those of the reader
- * alone. Arguments: mutations FILE FIRST COUNT | cuts FILE COUNT | one FILE. Messages: a number before each case (the
+ * alone. Arguments: mutations FILE FIRST COUNT | wrapped FILE FIRST COUNT | cuts FILE COUNT | one FILE. Messages: a number before each case (the
  * parent's watchdog), at the end {problems, peakMb, refused, read}.
  */
 import { readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import type { Report } from "../../src/model/report.ts";
 import { readExtras, readReport } from "../../src/report/detect.ts";
 import { integrityProblems } from "./integrity.ts";
 import { blocksOf } from "./layout.ts";
-import { Mutator } from "./mutate.ts";
+import { Mutator, random } from "./mutate.ts";
 import { openParts } from "./parts.ts";
 
 export interface HostileResult {
@@ -133,8 +133,25 @@ async function cuts(path: string, count: number): Promise<void> {
   }
 }
 
+/** Damage inside compressed data: changed bytes, cuts, zeros. */
+async function wrapped(path: string, first: number, count: number): Promise<void> {
+  const bytes = readFileSync(path);
+  for (let seed = first; seed < first + count; seed += 1) {
+    const next = random(seed);
+    const below = (limit: number): number => Math.floor(next() * limit);
+    const mutated = Buffer.from(bytes);
+    for (let changes = 1 + below(6); changes > 0; changes -= 1) {
+      const at = below(next() < 0.3 ? 64 : mutated.length);
+      mutated[at] = next() < 0.5 ? (mutated[at] ?? 0) ^ (1 << below(8)) : below(256);
+    }
+    const length = next() < 0.2 ? below(mutated.length) : mutated.length;
+    await attempt(`${path} seed ${seed}`, openBuffer(mutated.subarray(0, length)));
+  }
+}
+
 const [mode, path = "", first = "0", count = "0"] = process.argv.slice(2);
 if (mode === "mutations") await mutations(path, Number(first), Number(count));
+else if (mode === "wrapped") await wrapped(path, Number(first), Number(count));
 else if (mode === "cuts") await cuts(path, Number(first));
 else await attempt(path, openFile(path));
 const result: HostileResult = {

@@ -54,6 +54,20 @@ describe.each(reports.map((path) => ({ name: path.split("/").at(-1) ?? "", path 
   });
 });
 
+describe.each(["ranges-kernels.ncu-repz", "ranges-kernels.ncu-rep.gz", "ranges-kernels.raw-base-units.csv.gz"])(
+  "%s",
+  (name) => {
+    const count = FULL ? 5000 : 150;
+    it(`survives damage inside the compressed data, ${count} times`, { timeout: 600_000 }, async () => {
+      const result = await child.run("wrapped", fixturePath(H200 + name), 1, count);
+      expect(result.problems).toEqual([]);
+      expect(result.read + result.refused).toBe(count);
+      expect(result.refused).toBeGreaterThan(0);
+      expect(result.peakMb).toBeLessThan(MAX_MB);
+    });
+  },
+);
+
 const MIB = 1024 ** 2;
 /** `count` copies of the same bytes. */
 const copies = (count: number, bytes: Uint8Array): Buffer => Buffer.alloc(count * bytes.length, bytes);
