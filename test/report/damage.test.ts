@@ -149,7 +149,10 @@ describe("kinds without a recording", () => {
         block({ counters: { 2: 1 }, strings: ["a"], entries: [kernel("k", [metric(0, 1)], [uintField(20, 1)])] }),
       ),
     );
-    expect(found.launches[0]).toMatchObject({ process_id: 4321, failure: expect.stringContaining("not support") });
+    expect(found.launches[0]).toMatchObject({
+      process_id: 4321,
+      failure: expect.stringContaining("not (fully) supported"),
+    });
   });
 });
 
@@ -249,6 +252,12 @@ describe("damage is named", () => {
       launches: ["one", "x", "two"],
     },
     {
+      what: "a source announced and nothing there",
+      parts: { counters: { 1: 1 } },
+      missing: 1,
+      launches: ["one", "two"],
+    },
+    {
       what: "a result announced as source",
       parts: { counters: { 1: 1, 2: 1 }, entries: [kernel("x")] },
       missing: 1,
@@ -302,6 +311,16 @@ describe("damage is named", () => {
 });
 
 describe("limits", () => {
+  it("passes over a result that is too large, and names it", async () => {
+    const large = Buffer.alloc(64 * 1024 ** 2 + 1);
+    const found = await readWell(report(first, block({ counters: { 2: 1 }, entries: [large] }), second));
+    expect(found.launches.map(({ index, names }) => [index, names.display])).toEqual([
+      [0, "one"],
+      [2, "two"],
+    ]);
+    expect(found.findings).toMatchObject([{ code: "result_too_large", evidence: { result: 1, bytes: large.length } }]);
+  });
+
   it("of launches and bytes are refused by name", async () => {
     const bytes = report(first, second);
     const limited = (limits: { maxBytes: number; maxLaunches: number }) =>

@@ -14,8 +14,10 @@ const MIB = 1024 ** 2;
 const MAX_FILE_HEADER = 64 * 1024;
 /** The largest known block header, with all strings of a report, has 0.2 MB. */
 const MAX_BLOCK_HEADER = 16 * MIB;
-/** The largest known result has 4.7 MB. A result is held in memory while it is read. */
-const MAX_RESULT = 64 * MIB;
+/** The largest known result has 4.7 MB. A result is held in memory while it is read; larger ones are passed over. */
+export const MAX_RESULT = 64 * MIB;
+/** Bytes of the length in front of an entry. */
+const ENTRY_PREFIX = 4;
 
 /** Reading ends here: the file is `cut` inside a block, or the block is `damaged`. `at`: where the block starts. */
 export class Stop extends Error {
@@ -104,7 +106,8 @@ export class Container {
     this.#payloadLeft = header.payloadSize;
     this.#entryIndex = 0;
     const [sources = 0, ...results] = header.counts;
-    if (sources > 0 && header.unknownCount === 0 && results.every((count) => count === 0)) {
+    const onlySources = header.unknownCount === 0 && results.every((count) => count === 0);
+    if (onlySources && sources > 0 && sources * ENTRY_PREFIX <= this.#payloadLeft) {
       await this.#skip(this.#payloadLeft);
       this.#payloadLeft = 0;
       this.#entryIndex = sources;
@@ -115,11 +118,12 @@ export class Container {
   /** The next entry of the block at hand, or null behind its last. Take its bytes with `take` or pass with `pass`. */
   async nextEntry(): Promise<Entry | null> {
     if (this.#payloadLeft === 0) return null;
-    if (this.#payloadLeft < 4) throw this.#damaged(`${this.#payloadLeft} stray bytes behind the entries of a payload`);
-    const prefix = await this.#bytes(4);
-    if (prefix.length < 4) throw this.#cut("the end of the file inside a payload");
+    if (this.#payloadLeft < ENTRY_PREFIX)
+      throw this.#damaged(`${this.#payloadLeft} stray bytes behind the entries of a payload`);
+    const prefix = await this.#bytes(ENTRY_PREFIX);
+    if (prefix.length < ENTRY_PREFIX) throw this.#cut("the end of the file inside a payload");
     const size = uint32(prefix, 0);
-    this.#payloadLeft -= 4;
+    this.#payloadLeft -= ENTRY_PREFIX;
     if (size > this.#payloadLeft) {
       throw this.#damaged(`an entry of ${size} bytes in a payload with ${this.#payloadLeft} bytes left`);
     }
@@ -135,10 +139,8 @@ export class Container {
     return announced + (this.#header?.unknownCount ?? 0) - this.#entryIndex;
   }
 
-  /** Gives the bytes of an entry to `read`; they are valid only during that call. */
+  /** Gives the bytes of an entry, at most {@link MAX_RESULT}, to `read`; they are valid only during that call. */
   async take<T>(entry: Entry, read: (bytes: Uint8Array) => T): Promise<T> {
-    if (entry.size > MAX_RESULT)
-      throw this.#damaged(`a result of ${entry.size} bytes (at most ${MAX_RESULT} are read)`);
     const bytes = await this.#bytes(entry.size);
     if (bytes.length < entry.size) throw this.#cut("the end of the file inside a result");
     return this.#decode(`${entry.kind ?? "unknown"} entry`, entry.offset, () => read(bytes));

@@ -2,7 +2,7 @@ import type { OpenBytes } from "../../base/bytes.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { RuleMessage } from "../../model/launch.ts";
 import type { InstanceValue, LaunchExtras, ReadFailure } from "../../model/report.ts";
-import { Container, Stop } from "./container.ts";
+import { Container, MAX_RESULT, Stop } from "./container.ts";
 import { RESULT_FIELDS, type ResultFields } from "./results.ts";
 import { readRule } from "./rules.ts";
 import { emptySession } from "./session.ts";
@@ -33,7 +33,7 @@ export async function readNcuRepExtras(
           await container.pass(entry);
           continue;
         }
-        if (entry.kind === null) return err(noLaunch(launchIndex));
+        if (entry.kind === null || entry.size > MAX_RESULT) return err(noLaunch(launchIndex));
         const fields = RESULT_FIELDS[entry.kind];
         return ok(
           await container.take(entry, (bytes) => readEntry(new Wire(bytes, MAX_MESSAGES), fields, names, metric)),

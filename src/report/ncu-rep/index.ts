@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Launch } from "../../model/launch.ts";
 import type { Compression, ReadFailure, ReadOptions, ReadReport, Report } from "../../model/report.ts";
-import { Container, type Entry, FILE_VERSION, MAGIC, Stop } from "./container.ts";
+import { Container, type Entry, FILE_VERSION, MAGIC, MAX_RESULT, Stop } from "./container.ts";
 import { Findings } from "./findings.ts";
 import { MetricCollector } from "./metric-values.ts";
 import { NameTable } from "./name-table.ts";
@@ -140,6 +140,11 @@ class Reader {
       await container.pass(entry);
       return null;
     }
+    if (entry.size > MAX_RESULT) {
+      this.#noteTooLarge(index, entry);
+      await container.pass(entry);
+      return null;
+    }
     const kind = entry.kind;
     return container.take(entry, (bytes) =>
       readResult(bytes, kind, index, processId ?? this.session.processId, this.#metrics, this.#texts),
@@ -187,6 +192,16 @@ class Reader {
         });
       }
     }
+  }
+
+  #noteTooLarge(index: number, { offset, size }: Entry): void {
+    this.#findings.add({
+      code: "result_too_large",
+      severity: "error",
+      message: `result ${index} has ${size} bytes, more than the ${MAX_RESULT} that are read; it is left out`,
+      launch: null,
+      evidence: { result: index, offset, bytes: size, limit: MAX_RESULT },
+    });
   }
 
   #noteCount(offset: number, missing: number): void {

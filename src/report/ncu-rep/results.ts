@@ -84,9 +84,7 @@ const KIND_NAMES: Readonly<Record<LaunchKind, string>> = {
   graph: "graph",
 };
 
-/**
- * Reads one result message. Throws WireError where a field has another wire type than documented or does not fit.
- */
+/** Reads one result message. Throws WireError where a field has another wire type than documented or does not fit. */
 export function readResult(
   bytes: Uint8Array,
   kind: LaunchKind,
@@ -197,7 +195,7 @@ export function readResult(
   };
 }
 
-const UNSUPPORTED = "ncu does not support profiling on this device: the launch has no usable metrics";
+const UNSUPPORTED = "ncu marks the device as not (fully) supported: the metrics of the launch cannot be used";
 const FAILED = "the launch failed while it was measured: the report stores its grid and block as 0, 0, 0";
 
 const isZero = (dim: Dim3): boolean => dim.every((size) => size === 0);
