@@ -27,15 +27,18 @@ const cli = process.env.CLI ?? fileURLToPath(new URL("../dist/cli.js", import.me
 const ncu = process.env.NCU ?? "ncu";
 const python = process.env.PYTHON ?? "python3";
 
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-const spread = (values: readonly number[]): string => `${Math.min(...values).toFixed(0)} to ${Math.max(...values).toFixed(0)} ms`;
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+const spread = (values: readonly number[]): string =>
+  `${Math.min(...values).toFixed(0)} to ${Math.max(...values).toFixed(0)} ms`;
 
 /** Milliseconds of a whole process whose output is read and thrown away. */
 function processMilliseconds(program: string, args: readonly string[]): number {
   const started = performance.now();
   const { status, stderr } = spawnSync(program, args, { stdio: ["ignore", "pipe", "pipe"], maxBuffer: 1024 ** 3 });
   const elapsed = performance.now() - started;
-  if (status !== 0) throw new Error(`${program} ${args.join(" ")} ended with ${status}: ${stderr.toString().slice(0, 500)}`);
+  if (status !== 0)
+    throw new Error(`${program} ${args.join(" ")} ended with ${status}: ${stderr.toString().slice(0, 500)}`);
   return elapsed;
 }
 
@@ -43,7 +46,11 @@ function processMilliseconds(program: string, args: readonly string[]): number {
 function ncuPythonDirectory(): string {
   const given = process.env.NCU_PYTHON_DIR;
   if (given) return given;
-  const program = realpathSync(execFileSync("sh", ["-c", `command -v ${ncu}`]).toString().trim());
+  const program = realpathSync(
+    execFileSync("sh", ["-c", `command -v ${ncu}`])
+      .toString()
+      .trim(),
+  );
   for (let folder = dirname(program); folder !== "/"; folder = dirname(folder)) {
     const candidate = join(folder, "extras/python");
     if (existsSync(join(candidate, "ncu_report.py"))) return candidate;
@@ -113,7 +120,9 @@ try {
   console.log(`whole processes, median of ${runs}:`);
   console.log(`  ncu --import … --csv --page raw        ${median(theirs).toFixed(0)} ms (${spread(theirs)})`);
   console.log(`  profile-kernel analyze … --json        ${median(ours).toFixed(0)} ms (${spread(ours)})`);
-  console.log(`  ratio                                  ${(median(theirs) / median(ours)).toFixed(1)} times as fast (target: 10)`);
+  console.log(
+    `  ratio                                  ${(median(theirs) / median(ours)).toFixed(1)} times as fast (target: 10)`,
+  );
 
   const names = [...new Set((await read(reportPath)).launches.flatMap((launch) => [...launch.metrics.names()]))]
     .filter((name) => !name.startsWith("breakdown:") && !name.startsWith("group:"))
@@ -122,7 +131,9 @@ try {
   const scriptFile = join(workspace, "read.py");
   writeFileSync(namesFile, JSON.stringify(names));
   writeFileSync(scriptFile, PYTHON_SIDE);
-  const output = execFileSync(python, [scriptFile, reportPath, ncuPythonDirectory(), namesFile, String(runs)], { maxBuffer: 1024 ** 2 });
+  const output = execFileSync(python, [scriptFile, reportPath, ncuPythonDirectory(), namesFile, String(runs)], {
+    maxBuffer: 1024 ** 2,
+  });
   const pythonRuns = JSON.parse(output.toString()) as [number, number, number][];
 
   const reading: number[] = [];
@@ -142,12 +153,18 @@ try {
   const pythonMilliseconds = pythonRuns.map(([milliseconds]) => milliseconds);
   const [, pythonValues, pythonSum] = pythonRuns[0] ?? [0, 0, 0];
   console.log(`in one process, ${names.length} metrics of every launch, median of ${runs}:`);
-  console.log(`  Python ncu_report                      ${median(pythonMilliseconds).toFixed(1)} ms, ${pythonValues} values`);
+  console.log(
+    `  Python ncu_report                      ${median(pythonMilliseconds).toFixed(1)} ms, ${pythonValues} values`,
+  );
   console.log(`  this reader                            ${median(reading).toFixed(1)} ms, ${sums.values} values`);
   console.log(`  this reader and the whole analysis     ${median(analysing).toFixed(1)} ms`);
-  console.log(`  ratio                                  ${(median(pythonMilliseconds) / median(reading)).toFixed(1)} times as fast (target: 3)`);
+  console.log(
+    `  ratio                                  ${(median(pythonMilliseconds) / median(reading)).toFixed(1)} times as fast (target: 3)`,
+  );
   const equal = pythonValues === sums.values && Math.abs(pythonSum - sums.sum) <= 1e-9 * Math.abs(pythonSum);
-  console.log(`  values equal                           ${equal ? "yes" : `NO: ${pythonValues} values, sum ${pythonSum} against ${sums.values}, ${sums.sum}`}`);
+  console.log(
+    `  values equal                           ${equal ? "yes" : `NO: ${pythonValues} values, sum ${pythonSum} against ${sums.values}, ${sums.sum}`}`,
+  );
   if (!equal) process.exitCode = 1;
 } finally {
   rmSync(workspace, { recursive: true, force: true });

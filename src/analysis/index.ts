@@ -20,7 +20,6 @@ import { timingOf } from "./timing.ts";
 
 export { ANALYSES, wantsMetric } from "./analyses.ts";
 export type { AnalysisInput } from "./kernels.ts";
-export { ANALYSIS_VERSION } from "./provenance.ts";
 export { isFullPipeline } from "./target.ts";
 
 /** Kernels of a pipeline that are listed when nobody says how many. */
