@@ -159,18 +159,6 @@ export const profileSchema = z
   .meta({ id: "Profile" });
 export type Profile = z.infer<typeof profileSchema>;
 
-/** One state change. The rows are the events; numbers are gap-free per profile. */
-export const profileEventSchema = z
-  .object({
-    profile_id: z.uuid(),
-    seq: z.number().int().positive(),
-    type: z.string().describe("`profile.<state>`"),
-    created_at: time,
-    data: z.record(z.string(), z.unknown()),
-  })
-  .meta({ id: "ProfileEvent" });
-export type ProfileEvent = z.infer<typeof profileEventSchema>;
-
 /** An uploaded report as POST /reports answers it. */
 export const uploadedReportSchema = z
   .object({

@@ -33,7 +33,6 @@ const dim3 = z.tuple([z.number(), z.number(), z.number()]).nullable();
 
 /** Where a peak came from, in order of preference: what the launch itself reports, then the published figure. */
 export const peakSourceSchema = z.enum(["launch_counters", "catalogue"]);
-export type PeakSource = z.infer<typeof peakSourceSchema>;
 
 const peakSchema = z.object({
   tflops: z.number().describe("1e12 operations per second, dense, 2 per multiply-add"),
