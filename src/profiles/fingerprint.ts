@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { ResolvedRequest } from "../model/profile.ts";
 
 /**
@@ -14,27 +14,14 @@ export function modelKey(model: string): string {
  * SHA-256 over what decides a result: the question, and the bytes of its reports. Labels, session and the like are left
  * out. The fields stand in a fixed order, and so do those within them, since the schema gives them in its own.
  */
-export function fingerprint(request: ResolvedRequest, reportHashes: readonly string[]): string {
+export function fingerprint(
+  request: ResolvedRequest,
+  modelKey: string | null,
+  reportHashes: readonly string[],
+): string {
   const { target, engine, concurrency, gpu, pool, rank, top_n, max_duration_s, window, revision, objective, ncu } =
     request;
-  const model = request.model === null ? null : modelKey(request.model);
-  const source = [request.source?.kind ?? null, reportHashes];
-  const question = [
-    target,
-    model,
-    engine,
-    concurrency,
-    gpu,
-    pool,
-    rank,
-    top_n,
-    max_duration_s,
-    window,
-    revision,
-    objective,
-    ncu,
-  ];
-  return createHash("sha256")
-    .update(JSON.stringify([question, source]))
-    .digest("hex");
+  const question = [target, modelKey, engine, concurrency, gpu, pool, rank, top_n, max_duration_s, window, revision];
+  const source = [request.source?.kind, reportHashes];
+  return hash("sha256", JSON.stringify([question, objective, ncu, source]));
 }

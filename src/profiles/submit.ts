@@ -37,6 +37,7 @@ export async function submitProfile(ports: ProfilePorts, asker: Asker, body: Pro
     });
   });
   const now = ports.now();
+  const model_key = request.model === null ? null : modelKey(request.model);
   const row = await db.transaction().execute((transaction) =>
     insertProfile(
       transaction,
@@ -46,11 +47,11 @@ export async function submitProfile(ports: ProfilePorts, asker: Asker, body: Pro
         source_kind: "report",
         target: request.target,
         model: request.model,
-        model_key: request.model === null ? null : modelKey(request.model),
+        model_key,
         engine: request.engine,
         session: request.session ?? null,
         revision: request.revision ?? null,
-        fingerprint: fingerprint(request, hashes),
+        fingerprint: fingerprint(request, model_key, hashes),
         request: text,
         labels: JSON.stringify(request.labels ?? {}),
         owner_key_id: asker.keyId,

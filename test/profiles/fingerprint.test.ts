@@ -1,0 +1,58 @@
+import { expect, it } from "vitest";
+import { type ProfileRequest, profileRequestSchema } from "../../src/model/profile.ts";
+import { fingerprint, modelKey } from "../../src/profiles/fingerprint.ts";
+import { resolveRequest } from "../../src/profiles/resolve-request.ts";
+
+const targets = { isFullPipeline: (target: string) => target === "full pipeline", problem: () => null };
+const BASE = { target: "k", model: "a/Model", engine: "vllm", source: { kind: "report", report_ids: ["r"] } } as const;
+
+function of(change: Partial<ProfileRequest>, hashes = ["h1"]): string {
+  const request = resolveRequest(profileRequestSchema.parse({ ...BASE, ...change }), targets);
+  return fingerprint(request, request.model === null ? null : modelKey(request.model), hashes);
+}
+
+it("is the same for the same question, however it is put", () => {
+  const same: Partial<ProfileRequest>[] = [
+    {},
+    { engine: "VLLM" },
+    { model: "model" },
+    { concurrency: 1 },
+    { top_n: 10, rank: 0 },
+    { session: "s", labels: { a: "b" }, force: true, reuse: "never" },
+    { source: { kind: "report", report_ids: ["another id of the same bytes"] } },
+  ];
+  expect(new Set(same.map((change) => of(change))).size).toBe(1);
+  expect(of({ ncu: { set: "full", metrics: ["m"] } })).toBe(of({ ncu: { metrics: ["m"], set: "full" } }));
+});
+
+it("differs when anything differs that decides the result", () => {
+  const different = [
+    of({}),
+    of({ target: "k2" }),
+    of({ target: "full pipeline" }),
+    of({ model: "other" }),
+    of({ engine: "sglang" }),
+    of({ concurrency: 2 }),
+    of({ rank: 1 }),
+    of({ top_n: 11 }),
+    of({ gpu: "H200" }),
+    of({ pool: "p" }),
+    of({ max_duration_s: 5 }),
+    of({ revision: "r2" }),
+    of({ ncu: { set: "full" } }),
+    of({}, ["h2"]),
+    of({}, ["h1", "h2"]),
+    of({}, ["h2", "h1"]),
+  ];
+  expect(new Set(different).size).toBe(different.length);
+});
+
+it.each([
+  ["DeepSeek V3", "deepseekv3"],
+  ["deepseek-ai/DeepSeek-V3", "deepseekv3"],
+  ["Qwen/Qwen3-8B", "qwen38b"],
+  ["通义千问", "通义千问"],
+  ["---", "---"],
+])("normalises the model %s", (model, key) => {
+  expect(modelKey(model)).toBe(key);
+});
