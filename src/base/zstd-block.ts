@@ -111,7 +111,9 @@ export class BlockDecoder {
     if (this.#filled + MAX_BLOCK <= this.#buffer.length) return;
     const limit = this.#window + SLACK;
     if (this.#buffer.length < limit) {
-      const larger = new Uint8Array(Math.min(limit, Math.max(this.#buffer.length * 2, this.#filled + MAX_BLOCK)));
+      const doubled = Math.max(this.#buffer.length * 2, this.#filled + MAX_BLOCK);
+      // The last step is a large one, so that the buffer it replaces is at most half of it.
+      const larger = new Uint8Array(doubled > limit / 2 ? limit : doubled);
       larger.set(this.#buffer.subarray(0, this.#filled));
       this.#buffer = larger;
       if (this.#filled + MAX_BLOCK <= larger.length) return;

@@ -2,8 +2,8 @@ import { type ByteSource, BytesError } from "./bytes.ts";
 import { BlockDecoder, MAX_BLOCK } from "./zstd-block.ts";
 import { ZstdError } from "./zstd-entropy.ts";
 
-/** Level 20 of the zstd program; ordinary levels need 8 MiB or less. */
-const MAX_WINDOW = 32 * 1024 ** 2;
+/** What the zstd program decodes unless told otherwise (windowLog 27); ordinary levels need 8 MiB or less. */
+const MAX_WINDOW = 128 * 1024 ** 2;
 const MAGIC = 0xfd2fb528;
 
 /**

@@ -30,7 +30,11 @@ export interface Hint {
   readonly text: string | null;
   readonly speedup_type: "global" | "local" | null;
   readonly speedup_percent: number | null;
-  readonly evidence: readonly { readonly metric: string; readonly value: number | null; readonly info: string | null }[];
+  readonly evidence: readonly {
+    readonly metric: string;
+    readonly value: number | null;
+    readonly info: string | null;
+  }[];
 }
 
 /** A message of NVIDIA's rules, of any type. */

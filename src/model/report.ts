@@ -40,7 +40,14 @@ export interface ReadFailure {
    * `empty`, `unknown_format`, `wrong_kind` (a known kind of file that is not a report), `no_kernels`,
    * `malformed`, `too_large`, `unsupported_version`.
    */
-  readonly code: "empty" | "unknown_format" | "wrong_kind" | "no_kernels" | "malformed" | "too_large" | "unsupported_version";
+  readonly code:
+    | "empty"
+    | "unknown_format"
+    | "wrong_kind"
+    | "no_kernels"
+    | "malformed"
+    | "too_large"
+    | "unsupported_version";
   /** What was expected, what was found, and where. */
   readonly message: string;
   /** What to do. */

@@ -152,6 +152,14 @@ describe("a page against the report it was printed from", () => {
   });
 });
 
+test.each(["ranges-replay", "ranges-app-replay", "ranges-nvtx-include", "ranges-kernels"])(
+  "%s: results over several kernels have the kind that the report gives them",
+  async (name) => {
+    const kinds = async (file: string) => (await readFixture(file)).launches.map(({ kind, grid }) => [kind, grid]);
+    expect(await kinds(`${name}.raw-base-units.csv.gz`)).toEqual(await kinds(`${name}.ncu-rep.gz`));
+  },
+);
+
 describe("wantMetric", () => {
   const wantMetric = (name: string): boolean => name === "gpu__time_duration.sum" || name === "launch__grid_size";
 

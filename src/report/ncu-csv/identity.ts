@@ -94,8 +94,10 @@ export class IdentityReader {
     const shapeless = grid !== null && grid[0] === 0 && block !== null && block[0] === 0;
     const capability = /^(\d{1,3})\.(\d{1,2})$/.exec(cell("CC"));
     const printed = cell("Kernel Name");
+    // Pages of ranges alone leave the shape columns out; pages older than these columns have no Device column either.
+    const mayLackShape = this.#at["Grid Size"] >= 0 || this.#at.Device >= 0;
     return {
-      kind: shapeless || (grid === null && this.#at["Grid Size"] >= 0) ? kindOf(printed) : "kernel",
+      kind: shapeless || (grid === null && mayLackShape) ? kindOf(printed) : "kernel",
       names: this.#namesOf(printed),
       grid: shapeless ? null : grid,
       block: shapeless ? null : block,
