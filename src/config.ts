@@ -58,7 +58,9 @@ export const settingsSchema = z.object({
       "expected pk_<id>_<secret>: 8 to 32 of a-z0-9, then 22 or more of A-Za-z0-9_-",
     )
     .optional()
-    .describe("a key that the API takes in at its start, with every role; also what a worker sends"),
+    .describe(
+      "a key that the API takes in at its start, with every role, until another takes its place; also what a worker sends",
+    ),
   WORKER_POOL: z.string().min(1).max(64).default("default").describe("pool that a capture worker belongs to"),
   WORKLOADS_FILE: z.string().min(1).optional().describe("workloads that a capture worker may run"),
   LOG_LEVEL: z

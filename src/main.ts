@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { FastifyInstance } from "fastify";
 import { sql } from "kysely";
 import packageJson from "../package.json" with { type: "json" };
-import { healthRoutes } from "../routes/health.ts";
+import { type Health, healthRoutes } from "../routes/health.ts";
 import { singleProfileRoutes } from "../routes/profile.ts";
 import { profileReportRoutes } from "../routes/profile-report.ts";
 import { profileResultRoutes } from "../routes/profile-result.ts";
@@ -12,21 +12,22 @@ import { profileRoutes } from "../routes/profiles.ts";
 import { reportRoutes } from "../routes/reports.ts";
 import { serviceRoutes } from "../routes/service.ts";
 import { startAnalysisWorker } from "../workers/analysis.ts";
-import { openKeys } from "./access/keys.ts";
+import { type Keys, openKeys } from "./access/keys.ts";
+import type { Role } from "./access/roles.ts";
 import { isFullPipeline } from "./analysis/index.ts";
 import { targetMatcher } from "./analysis/target.ts";
 import { openFileStore } from "./artifacts/file-store.ts";
 import { type Config, ConfigError, isLoopback } from "./config.ts";
 import { lockDataDir } from "./db/data-dir-lock.ts";
-import { openPostgres, openSqlite } from "./db/database.ts";
+import { type Database, openPostgres, openSqlite } from "./db/database.ts";
 import { countByState } from "./db/profiles.ts";
 import { createHttpApp } from "./http/app.ts";
 import { createLogger } from "./observe/logger.ts";
 import { createMetrics, observeSources } from "./observe/metrics.ts";
 import type { ProfilePorts } from "./profiles/ports.ts";
-import { reconcile } from "./profiles/reconcile.ts";
+import { startReconciler } from "./profiles/reconcile.ts";
 import { openAnalysisQueue } from "./queue/analysis-queue.ts";
-import { connectRedis } from "./queue/connections.ts";
+import { connectRedis, type RedisAddress, type RedisConnections } from "./queue/connections.ts";
 import { startEmbeddedRedis } from "./queue/embedded-redis.ts";
 import { openWakeUps } from "./queue/wake-ups.ts";
 
@@ -78,114 +79,66 @@ export async function startService(config: Config): Promise<RunningService> {
   }
 }
 
+type Logger = ReturnType<typeof createLogger>;
+
 async function start(
   config: Config,
-  logger: ReturnType<typeof createLogger>,
+  logger: Logger,
   cleanups: Cleanups,
   onCleanupError: (error: unknown) => void,
 ): Promise<RunningService> {
   const embedded = { redis: config.REDIS_URL === undefined, database: config.DATABASE_URL === undefined };
-  if (embedded.redis || embedded.database) {
-    const unlock = lockDataDir(config.DATA_DIR);
-    if (unlock === null) {
-      throw new ConfigError(
-        `DATA_DIR ${config.DATA_DIR} is in use by another profile-kernel service. Stop that one, or give this one a DATA_DIR of its own.`,
-      );
-    }
-    cleanups.add(unlock);
-  }
-  const warn = (message: string, error: unknown): void => logger.warn({ err: error }, message);
-  const lost = (what: string) => (error: Error) => warn(what, error);
+  const isAlone = embedded.redis || embedded.database;
+  if (isAlone) cleanups.add(takeDataDir(config));
 
   const database =
     config.DATABASE_URL === undefined
       ? await openSqlite(config.DATA_DIR)
-      : await openPostgres(config.DATABASE_URL, lost("lost a connection to Postgres"));
+      : await openPostgres(config.DATABASE_URL, warner(logger, "lost a connection to Postgres"));
   cleanups.add(() => database.close());
-
-  const keys = openKeys(database);
-  if (config.API_KEY !== undefined) {
-    await keys.put(config.API_KEY, {
-      name: "API_KEY",
-      roles: ["admin", "worker"],
-      raw_artifacts: true,
-      expires_at_ms: null,
-    });
-  }
-  if (!isLoopback(config.HOST) && (await keys.isOpen())) {
-    throw new ConfigError(
-      `HOST=${config.HOST} can be reached from other machines, and there is no API key yet. Set API_KEY, or HOST=127.0.0.1.`,
-    );
-  }
-
-  const redisAddress = await (async () => {
-    if (config.REDIS_URL !== undefined) return { url: config.REDIS_URL };
-    const server = await startEmbeddedRedis({
-      dataDir: config.DATA_DIR,
-      onRestart: (reason) => logger.error({ reason }, "the embedded redis-server ended and is started again"),
-    });
-    cleanups.add(() => server.close());
-    return { socketPath: server.socketPath };
-  })();
-  const redis = await connectRedis(redisAddress, lost("lost a connection to Redis"));
+  const keys = await openAccess(config, database);
+  const redis = await connectRedis(
+    await redisAddress(config, logger, cleanups),
+    warner(logger, "lost a connection to Redis"),
+  );
   cleanups.add(() => redis.close());
-  const queue = await openAnalysisQueue(redis, lost("queue analysis"));
+  const queue = await openAnalysisQueue(redis, warner(logger, "queue analysis"));
   cleanups.add(() => queue.close());
-  const wakeUps = await openWakeUps(redis);
 
-  const artifacts =
-    config.ARTIFACTS_URL === undefined
-      ? await openFileStore(join(config.DATA_DIR, "artifacts"), embedded.redis || embedded.database)
-      : await openFileStore(fileURLToPath(config.ARTIFACTS_URL), false);
   const ports: ProfilePorts = {
     database,
     queue,
-    wakeUps,
-    artifacts,
-    targets: {
-      isFullPipeline,
-      problem: (target) => {
-        // Only a pattern can be wrong, and an empty name; nothing needs compiling for the rest.
-        if (!target.startsWith("/") && target.trim() !== "") return null;
-        const matcher = targetMatcher(target);
-        return matcher.ok ? null : matcher.error;
-      },
-    },
+    wakeUps: await openWakeUps(redis),
+    artifacts:
+      config.ARTIFACTS_URL === undefined
+        ? await openFileStore(join(config.DATA_DIR, "artifacts"), isAlone)
+        : await openFileStore(fileURLToPath(config.ARTIFACTS_URL), false),
+    targets: { isFullPipeline, problem: targetProblem },
     limits: { maxReportBytes: config.MAX_REPORT_BYTES, reportQuotaBytes: config.REPORT_QUOTA_BYTES },
     incoming: { bytes: 0 },
     now: Date.now,
-    warn,
+    warn: (message, error) => logger.warn({ err: error }, message),
   };
-
   const metrics = createMetrics(VERSION);
   observeSources(metrics, { queueJobs: () => queue.counts(), profilesByState: () => countByState(database.kysely) });
 
   const reconciler = startReconciler(ports, config.RECONCILE_INTERVAL_S * 1000);
   cleanups.add(() => reconciler.close());
+  // A Redis of our own that has just been started: who held a job in it is gone.
   await reconciler.run(embedded.redis);
   redis.producer.on("ready", () => void reconciler.run(false));
 
-  const worker = config.ROLE === "api" ? null : startAnalysisWorker(ports, redis, config, metrics);
-  let draining = false;
-  const health = {
-    async checks() {
-      const [databaseUp, queueUp] = await Promise.all([
-        answers(sql`select 1`.execute(database.kysely)),
-        answers(redis.producer.ping()),
-      ]);
-      return { database: databaseUp, queue: queueUp, running: !draining };
-    },
-  };
-
+  const health = createHealth(database, redis);
   const app = await createHttpApp({ logger, keys, metrics, version: VERSION });
   cleanups.add(() => app.close());
   await registerRoutes(app, config.ROLE === "analysis" ? null : ports, health, () => metrics.registry.metrics());
   const url = await app.listen({ host: config.HOST, port: config.PORT });
+  const worker = config.ROLE === "api" ? null : startAnalysisWorker(ports, redis, config, metrics);
   logger.info({ url, role: config.ROLE, database: database.engine, embedded }, "listening");
 
   const shutDown = async (): Promise<void> => {
-    draining = true;
-    wakeUps.close();
+    health.drain();
+    ports.wakeUps.close();
     await sleep(config.SHUTDOWN_DELAY_S * 1000);
     const giveUp = new AbortController();
     const timer = setTimeout(() => {
@@ -207,11 +160,67 @@ async function start(
   };
 }
 
+/** The embedded parts serve one process: no other may use their folder. */
+function takeDataDir({ DATA_DIR }: Config): () => void {
+  const unlock = lockDataDir(DATA_DIR);
+  if (unlock !== null) return unlock;
+  throw new ConfigError(
+    `DATA_DIR ${DATA_DIR} is in use by another profile-kernel service. Stop that one, or give this one a DATA_DIR of its own.`,
+  );
+}
+
+async function openAccess({ API_KEY, HOST }: Config, database: Database): Promise<Keys> {
+  const keys = openKeys(database);
+  if (API_KEY !== undefined) {
+    const roles: Role[] = ["admin", "worker"];
+    await keys.replace(API_KEY, { name: "API_KEY", roles, raw_artifacts: true, expires_at_ms: null });
+  }
+  if (!isLoopback(HOST) && (await keys.isOpen())) {
+    throw new ConfigError(
+      `HOST=${HOST} can be reached from other machines, and there is no API key yet. Set API_KEY, or HOST=127.0.0.1.`,
+    );
+  }
+  return keys;
+}
+
+async function redisAddress(
+  { REDIS_URL, DATA_DIR }: Config,
+  logger: Logger,
+  cleanups: Cleanups,
+): Promise<RedisAddress> {
+  if (REDIS_URL !== undefined) return { url: REDIS_URL };
+  const server = await startEmbeddedRedis({
+    dataDir: DATA_DIR,
+    onRestart: (reason) => logger.error({ reason }, "the embedded redis-server ended and is started again"),
+  });
+  cleanups.add(() => server.close());
+  return { socketPath: server.socketPath };
+}
+
+/** Only a pattern can be wrong, and an empty name; nothing needs compiling for the rest. */
+function targetProblem(target: string): string | null {
+  if (!target.startsWith("/") && target.trim() !== "") return null;
+  const matcher = targetMatcher(target);
+  return matcher.ok ? null : matcher.error;
+}
+
+const WARN_INTERVAL_MS = 10_000;
+
+/** Logs errors that come in swarms (each attempt to connect again is one) once in a while. */
+function warner(logger: Logger, message: string): (error: Error) => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return (error) => {
+    if (performance.now() - last < WARN_INTERVAL_MS) return;
+    last = performance.now();
+    logger.warn({ err: error }, message);
+  };
+}
+
 /** The routes, one file a resource. Without `ports` only what tells of the process itself. */
 export async function registerRoutes(
   app: FastifyInstance,
   ports: ProfilePorts | null,
-  health: Parameters<typeof healthRoutes>[0],
+  health: Health,
   metrics: () => Promise<string>,
 ): Promise<void> {
   await app.register(healthRoutes(health));
@@ -222,6 +231,22 @@ export async function registerRoutes(
 }
 
 const CHECK_LIMIT_MS = 2_000;
+
+function createHealth(database: Database, redis: RedisConnections): Health & { drain(): void } {
+  let running = true;
+  return {
+    drain() {
+      running = false;
+    },
+    async checks() {
+      const [databaseUp, queueUp] = await Promise.all([
+        answers(sql`select 1`.execute(database.kysely)),
+        answers(redis.producer.ping()),
+      ]);
+      return { database: databaseUp, queue: queueUp, running };
+    },
+  };
+}
 
 async function answers(question: Promise<unknown>): Promise<boolean> {
   const timer = new AbortController();
@@ -235,31 +260,4 @@ async function answers(question: Promise<unknown>): Promise<boolean> {
   ]);
   timer.abort();
   return answered;
-}
-
-/** Runs the reconciler by a timer and on demand, never twice at a time. */
-function startReconciler(ports: ProfilePorts, intervalMs: number) {
-  let running: Promise<void> | null = null;
-  let closed = false;
-  const run = (workersAreDead: boolean): Promise<void> => {
-    if (closed) return Promise.resolve();
-    running ??= reconcile(ports, workersAreDead)
-      .then(
-        () => undefined,
-        (error) => ports.warn("the reconciler could not compare rows and queue; it tries again", error),
-      )
-      .finally(() => {
-        running = null;
-      });
-    return running;
-  };
-  const timer = setInterval(() => void run(false), intervalMs);
-  return {
-    run,
-    async close() {
-      closed = true;
-      clearInterval(timer);
-      await running;
-    },
-  };
 }

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Database } from "../db/database.ts";
-import { type ApiKeyRow, anyKey, keyById, putKey, touchKey } from "../db/keys.ts";
+import { type ApiKeyRow, anyKey, keyById, putKey, revokeOthers, touchKey } from "../db/keys.ts";
 import type { Principal, Role } from "./roles.ts";
 
 export interface NewKey {
@@ -18,8 +18,8 @@ export interface Keys {
   authenticate(authorization: string | undefined): Promise<Principal | null>;
   /** Makes a key and returns it: the only time its secret is seen. */
   create(key: NewKey): Promise<string>;
-  /** Takes in a key that was made elsewhere, in the same form. */
-  put(token: string, key: NewKey): Promise<void>;
+  /** Takes in a key that was made elsewhere, in the same form; it takes the place of others of its name. */
+  replace(token: string, key: NewKey): Promise<void>;
 }
 
 const TOKEN = /^Bearer +pk_([a-z0-9]{8,32})_([A-Za-z0-9_-]{22,128})$/i;
@@ -79,10 +79,11 @@ export function openKeys(database: Database, now: () => number = Date.now): Keys
       await put(id, secret, key);
       return `pk_${id}_${secret}`;
     },
-    async put(token, key) {
+    async replace(token, key) {
       const [, id, secret] = TOKEN.exec(`Bearer ${token}`) ?? [];
       if (!id || !secret) throw new TypeError("expected a key of the form pk_<id>_<secret>");
       await put(id, secret, key);
+      await revokeOthers(db, key.name, id, now());
     },
   };
 }

@@ -27,3 +27,14 @@ export async function putKey(db: Kysely<Tables>, key: Insertable<ApiKeysTable>):
 export async function touchKey(db: Kysely<Tables>, id: string, now_ms: number): Promise<void> {
   await db.updateTable("api_keys").set({ last_used_at_ms: now_ms }).where("id", "=", id).execute();
 }
+
+/** Revokes the live keys of a name, all but one. */
+export async function revokeOthers(db: Kysely<Tables>, name: string, exceptId: string, now_ms: number): Promise<void> {
+  await db
+    .updateTable("api_keys")
+    .set({ revoked_at_ms: now_ms })
+    .where("name", "=", name)
+    .where("id", "!=", exceptId)
+    .where("revoked_at_ms", "is", null)
+    .execute();
+}

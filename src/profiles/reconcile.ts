@@ -31,3 +31,36 @@ async function ensureJob({ queue }: ProfilePorts, id: string, workersAreDead: bo
   else return false;
   return true;
 }
+
+export interface Reconciler {
+  /** Never rejects: what fails is tried again by the timer. */
+  run(workersAreDead: boolean): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Runs the reconciler by a timer and on demand, never twice at a time. */
+export function startReconciler(ports: ProfilePorts, intervalMs: number): Reconciler {
+  let running: Promise<void> | null = null;
+  let closed = false;
+  const run = (workersAreDead: boolean): Promise<void> => {
+    if (closed) return Promise.resolve();
+    running ??= reconcile(ports, workersAreDead)
+      .then(
+        () => undefined,
+        (error) => ports.warn("the reconciler could not compare rows and queue; it tries again", error),
+      )
+      .finally(() => {
+        running = null;
+      });
+    return running;
+  };
+  const timer = setInterval(() => void run(false), intervalMs);
+  return {
+    run,
+    async close() {
+      closed = true;
+      clearInterval(timer);
+      await running;
+    },
+  };
+}

@@ -79,9 +79,11 @@ export async function startEmbeddedRedis({ dataDir, onRestart }: EmbeddedRedisOp
   const socketPath = temporary ? join(temporary, "redis.sock") : inFolder;
 
   const run = () => launch(binary, folder, socketPath, record, temporary);
-  let current = await run();
+  let current = await run().catch(async (error) => {
+    if (temporary) await rm(temporary, { recursive: true, force: true });
+    throw error;
+  });
   let closing = false;
-  let supervised = Promise.resolve();
 
   const supervise = async (): Promise<void> => {
     for (;;) {
@@ -96,9 +98,11 @@ export async function startEmbeddedRedis({ dataDir, onRestart }: EmbeddedRedisOp
       } catch {
         // Told by the next round: `ended` of the failed start has settled.
       }
+      // `close` was called meanwhile and ended the one before.
+      if (closing) current.end();
     }
   };
-  supervised = supervise();
+  const supervised = supervise();
 
   return {
     socketPath,

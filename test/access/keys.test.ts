@@ -70,12 +70,19 @@ await onBothDatabases((test) => {
     expect(await keys.isOpen()).toBe(false);
   });
 
-  it("takes in a key that was made elsewhere, and only in its form", async () => {
+  it("takes in a key that was made elsewhere, in the place of the one before, and only in its form", async () => {
     const keys = openKeys(database, clock);
-    const token = `pk_deployment1_${"s".repeat(40)}`;
-    await keys.put(token, { ...KEY, roles: ["admin"], raw_artifacts: true });
-    expect(await keys.authenticate(`Bearer ${token}`)).toMatchObject({ keyId: "deployment1", rawArtifacts: true });
-    await expect(keys.put("secret", KEY)).rejects.toThrow("pk_<id>_<secret>");
+    const key = { ...KEY, name: "deployment", roles: ["admin"] as Role[], raw_artifacts: true };
+    const [first, second] = [`pk_deployment1_${"s".repeat(40)}`, `pk_deployment2_${"t".repeat(40)}`];
+    const other = await keys.create(KEY);
+    await keys.replace(first, key);
+    await keys.replace(first, key);
+    expect(await keys.authenticate(`Bearer ${first}`)).toMatchObject({ keyId: "deployment1", rawArtifacts: true });
+    await keys.replace(second, key);
+    expect(await keys.authenticate(`Bearer ${first}`)).toBeNull();
+    expect(await keys.authenticate(`Bearer ${second}`)).not.toBeNull();
+    expect(await keys.authenticate(`Bearer ${other}`)).not.toBeNull();
+    await expect(keys.replace("secret", KEY)).rejects.toThrow("pk_<id>_<secret>");
   });
 });
 

@@ -67,6 +67,22 @@ it("starts the server again when it ends by itself", async () => {
   await server.close();
 });
 
+it("can be closed while it starts the server again", async () => {
+  const dataDir = temporaryFolder();
+  let restarting = (): void => {};
+  const told = new Promise<void>((resolve) => {
+    restarting = resolve;
+  });
+  const server = await startEmbeddedRedis({ dataDir, onRestart: () => restarting() });
+  await until(() => hasRecord(dataDir));
+  const first = recordOf(dataDir);
+  process.kill(first.pid, "SIGKILL");
+  await told;
+  await until(() => !hasRecord(dataDir) || recordOf(dataDir).pid !== first.pid);
+  await server.close();
+  if (hasRecord(dataDir)) expect(await isGone(recordOf(dataDir))).toBe(true);
+});
+
 const HOLDER = (dataDir: string) => `
   const { startEmbeddedRedis } = await import(${JSON.stringify(new URL("../../src/queue/embedded-redis.ts", import.meta.url).href)});
   await startEmbeddedRedis({ dataDir: ${JSON.stringify(dataDir)}, onRestart: () => {} });
