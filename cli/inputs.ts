@@ -7,7 +7,6 @@ import type { OpenBytes } from "../src/base/bytes.ts";
 import { openFile } from "../src/base/file-source.ts";
 import { EXIT } from "./exit-codes.ts";
 import { CommandFailure } from "./failure.ts";
-import { sha256OfFile } from "./file-hash.ts";
 
 /** One report to read. */
 export interface Input {
@@ -93,7 +92,7 @@ async function openInput(
 const fileInput = (name: string, path: string): Input => ({
   name,
   open: openFile(path),
-  sha256: () => sha256OfFile(path),
+  sha256: async () => (await import("./file-hash.ts")).sha256OfFile(path),
 });
 
 const REASONS: Readonly<Record<string, readonly [string, string]>> = {

@@ -1,4 +1,4 @@
-import { type FileHandle, open } from "node:fs/promises";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import type { ByteSource, OpenBytes } from "./bytes.ts";
 
 /** Small reads are served from one larger one, so that a length and the header behind it cost one call. */
@@ -6,17 +6,17 @@ const READ_AHEAD = 512;
 
 /**
  * Opens a file. Skipping seeks: skipped bytes are never read. The size is that at the time of opening, so a file that
- * is still being written ends where it ended then. Errors of the file system reject.
+ * is still being written ends where it ended then. Errors of the file system reject. Reads block: reports are read in
+ * a thread or a process of their own, where waiting for the thread pool took as long as the reads.
  */
 export const openFile =
   (path: string): OpenBytes =>
   async () => {
-    const handle = await open(path, "r");
+    const descriptor = openSync(path, "r");
     try {
-      const { size } = await handle.stat();
-      return new FileSource(handle, size);
+      return new FileSource(descriptor, fstatSync(descriptor).size);
     } catch (error) {
-      await handle.close();
+      closeSync(descriptor);
       throw error;
     }
   };
@@ -24,14 +24,15 @@ export const openFile =
 class FileSource implements ByteSource {
   readonly size: number;
   position = 0;
-  readonly #handle: FileHandle;
+  readonly #descriptor: number;
+  #isOpen = true;
   #buffer = new Uint8Array(READ_AHEAD);
   /** File offset of the first byte in the buffer, and how many bytes of it are filled. */
   #start = 0;
   #filled = 0;
 
-  constructor(handle: FileHandle, size: number) {
-    this.#handle = handle;
+  constructor(descriptor: number, size: number) {
+    this.#descriptor = descriptor;
     this.size = size;
   }
 
@@ -39,7 +40,7 @@ class FileSource implements ByteSource {
     const wanted = Math.max(0, Math.min(length, this.size - this.position));
     let from = this.position - this.#start;
     if (from < 0 || from + wanted > this.#filled) {
-      await this.#fill(Math.min(Math.max(wanted, READ_AHEAD), this.size - this.position));
+      this.#fill(Math.min(Math.max(wanted, READ_AHEAD), this.size - this.position));
       from = 0;
     }
     const bytes = this.#buffer.subarray(from, Math.min(from + wanted, this.#filled));
@@ -47,19 +48,15 @@ class FileSource implements ByteSource {
     return bytes;
   }
 
-  async #fill(length: number): Promise<void> {
+  #fill(length: number): void {
     if (this.#buffer.length < length) this.#buffer = new Uint8Array(length);
     this.#start = this.position;
     this.#filled = 0;
     while (this.#filled < length) {
-      const { bytesRead } = await this.#handle.read(
-        this.#buffer,
-        this.#filled,
-        length - this.#filled,
-        this.#start + this.#filled,
-      );
-      if (bytesRead === 0) return;
-      this.#filled += bytesRead;
+      const wanted = length - this.#filled;
+      const read = readSync(this.#descriptor, this.#buffer, this.#filled, wanted, this.#start + this.#filled);
+      if (read === 0) return;
+      this.#filled += read;
     }
   }
 
@@ -70,7 +67,9 @@ class FileSource implements ByteSource {
   }
 
   async close(): Promise<void> {
-    await this.#handle.close();
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    closeSync(this.#descriptor);
   }
 }
 

@@ -1,4 +1,3 @@
-import { createGunzip } from "node:zlib";
 import { type ByteSource, BytesError } from "./bytes.ts";
 
 /** One of these becomes at most 1,032 times as many bytes (DEFLATE), all held until they are asked for. */
@@ -10,6 +9,8 @@ const OUTPUT_BYTES = 256 * 1024;
  * only when the output of the one before was taken. All bytes that could be decoded come out before the error does.
  */
 export async function* gunzipChunks(source: ByteSource): AsyncGenerator<Uint8Array> {
+  // Loaded only now: most reports are not compressed.
+  const { createGunzip } = await import("node:zlib");
   const gunzip = createGunzip({ chunkSize: OUTPUT_BYTES });
   const failures: Error[] = [];
   let chunks: Uint8Array[] = [];
