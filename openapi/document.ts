@@ -13,6 +13,7 @@ export async function openApiText(): Promise<string> {
     keys: NOTHING,
     metrics: createMetrics(VERSION),
     version: VERSION,
+    isDraining: () => false,
   });
   await registerRoutes(app, NOTHING, NOTHING, NOTHING);
   await app.ready();

@@ -129,7 +129,7 @@ async function start(
   redis.producer.on("ready", () => void reconciler.run(false));
 
   const health = createHealth(database, redis);
-  const app = await createHttpApp({ logger, keys, metrics, version: VERSION });
+  const app = await createHttpApp({ logger, keys, metrics, version: VERSION, isDraining: () => !health.running });
   cleanups.add(() => app.close());
   await registerRoutes(app, config.ROLE === "analysis" ? null : ports, health, () => metrics.registry.metrics());
   const url = await app.listen({ host: config.HOST, port: config.PORT });
@@ -137,16 +137,19 @@ async function start(
   logger.info({ url, role: config.ROLE, database: database.engine, embedded }, "listening");
 
   const shutDown = async (): Promise<void> => {
-    health.drain();
+    health.running = false;
     ports.wakeUps.close();
     await sleep(config.SHUTDOWN_DELAY_S * 1000);
     const giveUp = new AbortController();
+    // A connection that becomes idle from now on is closed too; Fastify looks only once.
+    const idle = setInterval(() => app.server.closeIdleConnections(), 50);
     const timer = setTimeout(() => {
       giveUp.abort();
       app.server.closeAllConnections();
     }, config.SHUTDOWN_TIMEOUT_S * 1000);
     await Promise.all([app.close(), worker?.close(giveUp.signal)]).catch(onCleanupError);
     clearTimeout(timer);
+    clearInterval(idle);
     await cleanups.run(onCleanupError);
     logger.info("stopped");
   };
@@ -232,18 +235,15 @@ export async function registerRoutes(
 
 const CHECK_LIMIT_MS = 2_000;
 
-function createHealth(database: Database, redis: RedisConnections): Health & { drain(): void } {
-  let running = true;
+function createHealth(database: Database, redis: RedisConnections): Health & { running: boolean } {
   return {
-    drain() {
-      running = false;
-    },
+    running: true,
     async checks() {
       const [databaseUp, queueUp] = await Promise.all([
         answers(sql`select 1`.execute(database.kysely)),
         answers(redis.producer.ping()),
       ]);
-      return { database: databaseUp, queue: queueUp, running };
+      return { database: databaseUp, queue: queueUp, running: this.running };
     },
   };
 }

@@ -21,6 +21,8 @@ export interface HttpOptions {
   readonly keys: Keys;
   readonly metrics: Metrics;
   readonly version: string;
+  /** True from the first sign of the end on: clients are told not to send another request on their connection. */
+  isDraining(): boolean;
 }
 
 /** JSON bodies only: reports are streamed past this limit. */
@@ -32,7 +34,8 @@ const REQUEST_LIMIT_MS = 60 * 60 * 1000;
 const IDLE_LIMIT_MS = 120_000;
 
 /** The HTTP side without its routes: errors, access, documents, metrics, limits. */
-export async function createHttpApp({ logger, keys, metrics, version }: HttpOptions): Promise<FastifyInstance> {
+export async function createHttpApp(options: HttpOptions): Promise<FastifyInstance> {
+  const { logger, keys, metrics, version } = options;
   const known = new KnownRoutes();
   const app = Fastify({
     loggerInstance: logger,
@@ -65,6 +68,7 @@ export async function createHttpApp({ logger, keys, metrics, version }: HttpOpti
 
   app.addHook("onRequest", async (request, reply) => {
     reply.header("x-request-id", request.id).header("x-content-type-options", "nosniff");
+    if (options.isDraining()) reply.header("connection", "close");
     if (request.url.length > MAX_URL_BYTES)
       return sendProblem(request, reply, "uri_too_long", `The URI is longer than ${MAX_URL_BYTES} bytes.`);
     const refused = await decideAccess(keys, request, reply);

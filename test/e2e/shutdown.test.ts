@@ -61,7 +61,9 @@ it("ends at once on a second signal, and its Redis with it", async () => {
   // Still answering while load balancers are to notice, and saying that it is going.
   await until(async () => (await call("GET", "/readyz")).status === 503);
   expect((await call("GET", "/readyz")).body.checks).toMatchObject({ running: false, database: true });
-  expect((await call("GET", "/livez")).status).toBe(200);
+  const alive = await call("GET", "/livez");
+  expect(alive.status).toBe(200);
+  expect(alive.headers.get("connection")).toBe("close");
   expect(await service.end("SIGTERM")).not.toBe(0);
   await until(() => isGone(redis));
 });
