@@ -19,7 +19,8 @@ const PREFIX = "profile_kernel_";
 
 export function createMetrics(version: string): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry, prefix: PREFIX });
+  // The default looks at the event loop 100 times a second, which is most of what an idle service does.
+  collectDefaultMetrics({ register: registry, prefix: PREFIX, eventLoopMonitoringPrecision: 100 });
   const registers = [registry];
   new Gauge({
     name: `${PREFIX}build_info`,
