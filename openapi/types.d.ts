@@ -266,7 +266,7 @@ export interface components {
         };
         Failure: {
             /** @enum {string} */
-            code: "report_unreadable" | "report_missing" | "no_matching_kernel" | "no_kernels_profiled" | "timeline_unsupported" | "analysis_timeout" | "analysis_crashed" | "unknown_unit" | "shutdown" | "internal";
+            code: "report_unreadable" | "report_missing" | "no_matching_kernel" | "no_kernels_profiled" | "analysis_timeout" | "analysis_crashed" | "internal";
             /** @description what happened */
             message: string;
             /** @description what to do */

@@ -14,10 +14,9 @@ import { asker } from "./asker.ts";
 import { idParams, RETRY_AFTER_S } from "./parameters.ts";
 
 const waitQuery = z.strictObject({
-  wait: z.coerce
-    .number()
-    .min(0)
-    .max(86_400)
+  // An empty value would count as 0.
+  wait: z
+    .preprocess((value) => (value === "" ? Number.NaN : value), z.coerce.number().min(0).max(86_400))
     .optional()
     .describe(`seconds to wait for the next change of state, at most ${MAX_WAIT_S} at a time`),
 });

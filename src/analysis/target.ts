@@ -10,7 +10,7 @@ export const isFullPipeline = (target: string): boolean =>
   target
     .trim()
     .toLowerCase()
-    .replaceAll(/[\s-]+/g, " ") === FULL_PIPELINE;
+    .replaceAll(/[\s_-]+/g, " ") === FULL_PIPELINE;
 
 type Match = (names: KernelNames) => boolean;
 
@@ -19,9 +19,11 @@ const known = (names: KernelNames): string[] =>
     (name) => name !== null && name !== "",
   ) as string[];
 
+/** No kernel's name begins with a slash. */
 function byPattern(target: string): Result<Match, string> | null {
+  if (!target.startsWith("/")) return null;
   const parts = /^\/(.+)\/(i?)$/s.exec(target);
-  if (parts === null) return null;
+  if (parts === null) return err("a target that begins with / is a pattern: /…/ or /…/i");
   const [, pattern = "", flags = ""] = parts;
   try {
     const compiled = RE2JS.compile(pattern, flags === "i" ? RE2JS.CASE_INSENSITIVE : 0);

@@ -107,6 +107,16 @@ const MAX_SHOWN = 120;
 
 function show(value: unknown): string {
   if (value === undefined) return "nothing";
-  const text = JSON.stringify(value) ?? typeof value;
+  const text = jsonOf(value);
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}
+
+/** Values of a request may be nested deeper than the stack allows to write them. */
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? typeof value;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return Array.isArray(value) ? "a deeply nested list" : "a deeply nested object";
+  }
 }

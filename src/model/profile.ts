@@ -24,11 +24,8 @@ export const FAILURE_CODES = [
   "report_missing",
   "no_matching_kernel",
   "no_kernels_profiled",
-  "timeline_unsupported",
   "analysis_timeout",
   "analysis_crashed",
-  "unknown_unit",
-  "shutdown",
   "internal",
 ] as const;
 export const failureCodeSchema = z.enum(FAILURE_CODES);
@@ -89,8 +86,8 @@ export const profileRequestSchema = z
         z.strictObject({ from_us: z.number(), to_us: z.number() }),
       ])
       .optional(),
-    session: z.string().max(256).optional(),
-    revision: z.string().max(256).optional(),
+    session: z.string().min(1).max(256).optional(),
+    revision: z.string().min(1).max(256).optional(),
     reuse: z.enum(["session", "any", "never"]).optional(),
     force: z.boolean().optional(),
     objective: z.enum(["bottleneck", "e2e_throughput"]).optional(),

@@ -264,7 +264,7 @@ export const stageSchema = z.object({
   confidence: z.number(),
 });
 
-/** The brief's fields of one kernel, then the detail of its heaviest cluster. */
+/** What is said of every kernel first; the detail behind it is that of its heaviest cluster. */
 export const kernelFieldsSchema = z.object({
   target: z.string(),
   roofline: rooflineClassSchema.nullable(),

@@ -166,22 +166,36 @@ function engineErrors({ engine, model, source }: ProfileRequest): RefusalItem[] 
   return errors;
 }
 
+/** Fields that say how to measure. A report was measured already. */
+const CAPTURE_FIELDS = ["gpu", "pool", "rank", "ncu", "max_duration_s"] as const;
+
 /** What would change the answer and cannot be done yet is refused, not passed over. */
-function unsupported({ window, webhook }: ProfileRequest): RefusalItem[] {
+function unsupported(request: ProfileRequest): RefusalItem[] {
+  const refuse = (field: string, detail: string): RefusalItem => ({
+    pointer: `/${field}`,
+    code: "validation_failed",
+    detail,
+  });
   const errors: RefusalItem[] = [];
-  if (window !== undefined) {
-    errors.push({
-      pointer: "/window",
-      code: "validation_failed",
-      detail: "a window is a part of a timeline, and a report alone has none; leave it out",
-    });
+  if (request.source?.kind === "report") {
+    for (const field of CAPTURE_FIELDS) {
+      if (request[field] === undefined) continue;
+      errors.push(refuse(field, "says how to measure, and a report was measured already; leave it out"));
+    }
   }
-  if (webhook !== undefined) {
-    errors.push({
-      pointer: "/webhook",
-      code: "validation_failed",
-      detail: "webhooks are not delivered by this version; leave it out and wait with GET /profiles/{id}?wait=30",
-    });
+  if (request.window !== undefined) {
+    errors.push(refuse("window", "a window is a part of a timeline, and a report alone has none; leave it out"));
+  }
+  if (request.webhook !== undefined) {
+    errors.push(
+      refuse(
+        "webhook",
+        "webhooks are not delivered by this version; leave it out and wait with GET /profiles/{id}?wait=30",
+      ),
+    );
+  }
+  if (request.reuse === "session" || request.reuse === "any") {
+    errors.push(refuse("reuse", "earlier results are not reused by this version; leave it out, or give never"));
   }
   return errors;
 }

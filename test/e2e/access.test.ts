@@ -163,3 +163,13 @@ it("does not share its data folder with another service", async () => {
   expect((await service.call("GET", "/readyz")).status).toBe(200);
   await service.close();
 });
+
+it("ends with a sentence where its port is taken, and leaves nothing behind", async () => {
+  const service = await startTestService({ DATA_DIR: temporaryFolder() });
+  const DATA_DIR = temporaryFolder();
+  await expect(startTestService({ DATA_DIR, PORT: new URL(service.url).port })).rejects.toThrow("EADDRINUSE");
+  // The folder is free again.
+  const second = await startTestService({ DATA_DIR });
+  await second.close();
+  await service.close();
+});

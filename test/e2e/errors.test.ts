@@ -356,9 +356,24 @@ describe("reading", () => {
     }
   });
 
+  it("refuses fields that would have no effect, and values nested beyond measure", async () => {
+    const pointers = async (fields: object): Promise<string[]> =>
+      (await refusal({ target: "full pipeline", source: source(), ...fields })).items.map(({ pointer }) => pointer);
+    expect(await pointers({ gpu: "B300", pool: "a", rank: 1, ncu: { metrics: ["a"] }, max_duration_s: 5 })).toEqual(
+      ["gpu", "pool", "rank", "ncu", "max_duration_s"].map((field) => `/${field}`),
+    );
+    expect(await pointers({ reuse: "any" })).toEqual(["/reuse"]);
+    expect(await pointers({ session: "" })).toEqual(["/session"]);
+    expect(await pointers({ target: "/gemm/zz" })).toEqual(["/target"]);
+    const nested = `{"target":${"[".repeat(8000)}${"]".repeat(8000)}}`;
+    expect(
+      await call("POST", "/profiles", { body: nested, headers: { "content-type": "application/json" } }),
+    ).toMatchObject({ status: 422, body: { errors: [{ pointer: "/target" }] } });
+  });
+
   it("refuses query parameters that are wrong or unknown", async () => {
     const { id } = await submit(call, reportId);
-    for (const wait of ["abc", "-1", "1e99"]) {
+    for (const wait of ["", "abc", "-1", "1e99"]) {
       expect(await call("GET", `/profiles/${id}?wait=${wait}`)).toMatchObject({
         status: 400,
         body: { code: "invalid_query", errors: [{ pointer: "?wait" }] },

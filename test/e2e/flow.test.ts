@@ -90,6 +90,27 @@ await onBothDatabases((database) => {
     expect(result.body.detail).toContain("no_matching_kernel");
   });
 
+  it("reads what is complete of a torn report, and says so", async () => {
+    const { id: torn } = await upload(service.call, H200_FULL.subarray(0, Math.floor(H200_FULL.length / 2)));
+    const { id } = await submit(service.call, torn);
+    expect(await untilFinal(service.call, id)).toMatchObject({ state: "succeeded" });
+    const { body } = await service.call("GET", `/profiles/${id}/result`);
+    expect(body.partial).toBe(true);
+    expect(body.launches).toBeGreaterThan(0);
+    expect(body.launches).toBeLessThan(19);
+    expect(body.provenance.reports[0].partial_at_byte).toBeGreaterThan(0);
+  });
+
+  it("fails a profile whose report turns out to be damaged, in the reader's words", async () => {
+    const damaged = Buffer.concat([H200_FULL.subarray(0, 4), Buffer.alloc(4096, 0xff)]);
+    const { id: reportId } = await upload(service.call, damaged);
+    const { id } = await submit(service.call, reportId);
+    const profile = await untilFinal(service.call, id);
+    expect(profile).toMatchObject({ state: "failed", failure: { code: "report_unreadable", retryable: false } });
+    expect(profile.failure?.evidence).toMatchObject({ report_id: reportId });
+    expect(profile.failure?.hint).toBeTruthy();
+  });
+
   it("keeps the same bytes once", async () => {
     const { status, body, headers } = await service.call("POST", "/reports", {
       body: H200_FULL,
