@@ -1,6 +1,7 @@
 import type { Finding } from "../model/finding.ts";
 import type { KernelEntry, Shape, Timing } from "../model/result.ts";
 import { detailOf } from "./detail.ts";
+import { durationProblem, reportedDuration } from "./duration.ts";
 import { type Item, targetOf } from "./kernels.ts";
 import type { NameKey } from "./names.ts";
 import type { LaunchAnalysis } from "./verdict.ts";
@@ -17,7 +18,8 @@ export interface EntryContext {
   readonly shapes: Shape[];
   /** Of the summed time of all kernels in the reports; null where there is none. */
   readonly shareOfReport: number | null;
-  readonly shareReason: string;
+  /** Why there is none; null where it is for want of a duration. */
+  readonly shareReason: string | null;
 }
 
 /** The fields of a kernel: those of the verdict that stands for it, its times, and why the rest is null. */
@@ -39,9 +41,9 @@ export function entryOf({
     sources["detail.timing"] = timed;
     if (shareOfReport !== null) sources["detail.share_of_report"] = timed;
   }
-  if (shareOfReport === null) reasons["detail.share_of_report"] = shareReason;
+  if (shareOfReport === null) reasons["detail.share_of_report"] = shareReason ?? untimed;
   for (const [name, value] of Object.entries(timing)) {
-    if (value === null) reasons[`detail.timing.${name}`] = timing.n === 0 ? untimed : "all durations are 0";
+    if (value === null) reasons[`detail.timing.${name}`] = untimed;
   }
   for (const path of ["fraction_of_pipeline", "detail.share_of_wall"]) reasons[path] = NO_TIMELINE;
   for (const path of ["pipeline_stage", "detail.stage"]) reasons[path] = NO_STAGES;
@@ -90,6 +92,29 @@ export function failedLaunches(items: readonly Item[]): Finding[] {
           evidence: { kernel: targetOf(launch), failure: launch.failure, report: input.id },
         },
   );
+}
+
+/** Findings on launches whose duration is no measurement: they are listed and enter no time. */
+export function untimedLaunches(items: readonly Item[]): Finding[] {
+  return items.flatMap(({ launch, input }) => {
+    const reported = launch.failure === null ? reportedDuration(launch) : null;
+    const problem = reported === null ? null : durationProblem(reported.ns);
+    if (reported === null || problem === null) return [];
+    return {
+      code: "duration_not_positive",
+      severity: "warning" as const,
+      message: `launch ${launch.index} (${targetOf(launch)}) has no verdict and enters no time, sum or share: ${problem}, which no launch can take`,
+      launch: launch.index,
+      evidence: {
+        kernel: targetOf(launch),
+        metric: reported.metric,
+        value: reported.ns,
+        unit: "ns",
+        expected: "above 0",
+        report: input.id,
+      },
+    };
+  });
 }
 
 /** Findings of the readers on the reports themselves. */

@@ -117,7 +117,7 @@ function coreOps(
       continue;
     }
     const ns = durationNs.value;
-    const count = ns === null || ns <= 0 ? null : (read.number(counts[0] ?? "") ?? read.number(counts[1] ?? ""));
+    const count = ns === null ? null : (read.number(counts[0] ?? "") ?? read.number(counts[1] ?? ""));
     if (count === null || ns === null)
       return read.because(`${ops.map(({ op }) => op).join(", ")} were not all counted`);
     read.of(durationNs);
@@ -137,7 +137,7 @@ function columnOps(
   if (perSecond !== null) return { metric: metrics.perSecond, opsPerS: perSecond };
   const perCycle = clockHz === null ? null : sheet.number(metrics.perCycle);
   if (perCycle !== null && clockHz !== null) return { metric: metrics.perCycle, opsPerS: perCycle * clockHz };
-  const count = ns === null || ns <= 0 ? null : sheet.number(metrics.count);
+  const count = ns === null ? null : sheet.number(metrics.count);
   return count === null || ns === null ? null : { metric: metrics.count, opsPerS: count / (ns * 1e-9) };
 }
 

@@ -1,18 +1,9 @@
 import { err, ok, type Result } from "../base/result.ts";
 import type { KernelEntry, KernelResult, PipelineResult, ProfileResult } from "../model/result.ts";
 import { FULL_PIPELINE, RESULT_SCHEMA_VERSION } from "../model/words.ts";
-import { entryOf, failedLaunches, reportFindings } from "./entry.ts";
-import {
-  type AnalysisInput,
-  durationUs,
-  type Item,
-  itemsOf,
-  Judge,
-  type Kernel,
-  kernelsOf,
-  shapesOf,
-  totalUs,
-} from "./kernels.ts";
+import { durationUs, untimedReason } from "./duration.ts";
+import { entryOf, failedLaunches, reportFindings, untimedLaunches } from "./entry.ts";
+import { type AnalysisInput, type Item, itemsOf, Judge, type Kernel, kernelsOf, shapesOf, totalUs } from "./kernels.ts";
 import { nameKey } from "./names.ts";
 import { provenanceOf } from "./provenance.ts";
 import { isFullPipeline, targetMatcher } from "./target.ts";
@@ -56,7 +47,7 @@ function kernelEntry(kernel: Kernel, judge: Judge, totals: Totals): KernelEntry 
     ),
     shapes: shapes.shapes(judge),
     shareOfReport: share(kernel.totalUs, totals),
-    shareReason: "no launch of the kernel has a duration",
+    shareReason: null,
   });
 }
 
@@ -96,14 +87,25 @@ function pipelineResult(inputs: readonly AnalysisInput[], topN: number): Result<
       stages: "the stages of the pipeline are not analysed yet",
       coverage: alone,
       plan: "the reports were handed in, so nothing was planned",
-      ...(reportUs === null ? { report_us: "no launch has a duration" } : {}),
+      ...(reportUs === null ? { report_us: "no launch has a duration above 0" } : {}),
+      ...untimedComposites(composites),
     },
-    findings: [...reportFindings(inputs), ...failedLaunches(items)],
+    findings: [...reportFindings(inputs), ...failedLaunches(items), ...untimedLaunches([...items, ...composites])],
     provenance: provenanceOf(
       inputs,
       entries.map(({ detail }) => detail),
     ),
   });
+}
+
+/** Why composites have no duration, by their place in the list. */
+function untimedComposites(composites: readonly Item[]): Record<string, string> {
+  const reasons: Record<string, string> = {};
+  for (const [place, item] of composites.entries()) {
+    const reason = untimedReason(item);
+    if (reason !== null) reasons[`composites.${place}.duration_us`] = reason;
+  }
+  return reasons;
 }
 
 function noKernels(inputs: readonly AnalysisInput[]): AnalysisFailure {
@@ -148,7 +150,12 @@ function kernelResult(inputs: readonly AnalysisInput[], target: string): Result<
     schema_version: RESULT_SCHEMA_VERSION,
     partial: inputs.some(({ report }) => report.partial),
     others: rest.map((kernel) => other(kernel, judge)),
-    findings: [...reportFindings(inputs), ...failedLaunches(best.items), ...entry.findings],
+    findings: [
+      ...reportFindings(inputs),
+      ...failedLaunches(best.items),
+      ...untimedLaunches(best.items),
+      ...entry.findings,
+    ],
     provenance: provenanceOf(inputs, [entry.detail]),
   });
 }
@@ -207,7 +214,7 @@ function launchResult(item: Item, judge: Judge, totals: Totals, provenance: Kern
     timing,
     shapes: shapesOf(alone)?.shapes(judge) ?? [],
     shareOfReport: composite ? null : share(duration, totals),
-    shareReason: composite ? `a ${launch.kind} spans several kernels and is in no sum` : "the launch has no duration",
+    shareReason: composite ? `a ${launch.kind} spans several kernels and is in no sum` : null,
   });
   return {
     ...entry,
@@ -215,7 +222,7 @@ function launchResult(item: Item, judge: Judge, totals: Totals, provenance: Kern
     schema_version: RESULT_SCHEMA_VERSION,
     partial: input.report.partial,
     others: [],
-    findings: [...failedLaunches([item]), ...entry.findings],
+    findings: [...failedLaunches([item]), ...untimedLaunches([item]), ...entry.findings],
     provenance: { ...provenance, peaks: provenanceOf([], [analysis.judgement]).peaks },
   };
 }

@@ -6,6 +6,7 @@ import type { Report } from "../model/report.ts";
 import type { Cluster, Shape } from "../model/result.ts";
 import { DECLARED_FAMILIES } from "./analyses.ts";
 import { clusterByDuration } from "./clusters.ts";
+import { durationUs } from "./duration.ts";
 import { FamilyIndex } from "./families.ts";
 import { type NameKey, nameKey } from "./names.ts";
 import { timingOf } from "./timing.ts";
@@ -24,7 +25,7 @@ export interface Item {
   readonly input: AnalysisInput;
   /** Position of the report among the inputs. */
   readonly inputIndex: number;
-  /** Null where the launch failed or has no duration: it enters no sum. */
+  /** Null where the launch failed or has no duration above 0: it enters no sum. */
   readonly durationUs: number | null;
 }
 
@@ -35,16 +36,6 @@ export interface Kernel {
   readonly items: readonly Item[];
   /** Summed duration; null where no launch has one. */
   readonly totalUs: number | null;
-}
-
-/** Duration of a launch in microseconds; null where it failed or was not timed. */
-export function durationUs({ launch }: { launch: Launch }): number | null {
-  if (launch.failure !== null) return null;
-  for (const name of ROLES.duration_ns) {
-    const ns = launch.metrics.number(name);
-    if (ns !== null) return ns / 1000;
-  }
-  return null;
 }
 
 const sum = (values: Iterable<number | null>): number | null => {

@@ -48,7 +48,7 @@ export function trafficOf({ sheet, device }: LaunchContext, durationNs: Known<nu
     const [loaded, stored] = [read.of(bytesRead), read.of(bytesWritten)];
     const bytes = loaded === null || stored === null ? read.role("dram_bytes") : loaded + stored;
     const ns = bytes === null ? null : read.of(durationNs);
-    return bytes === null || ns === null || ns <= 0 ? null : bytes / (ns * 1e-9);
+    return bytes === null || ns === null ? null : bytes / (ns * 1e-9);
   });
   const peak = sheet.field("detail.memory.peak_dram_bytes_per_s", (read) => {
     const counters = counterPeak(read.role("dram_bytes_per_cycle_peak"), read.role("dram_clock_hz"));

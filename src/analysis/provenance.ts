@@ -1,6 +1,7 @@
 import { ROLES, type Role } from "../hardware/roles.ts";
 import type { LaunchVerdict, Provenance } from "../model/result.ts";
 import { deviceOf } from "./context.ts";
+import { durationProblem, reportedDuration } from "./duration.ts";
 import type { AnalysisInput } from "./kernels.ts";
 
 /** Version of the rules. Raised whenever a verdict may come out differently from the same report. */
@@ -19,7 +20,7 @@ function widen(range: Range, value: number | null): void {
   range.max = Math.max(range.max ?? value, value);
 }
 
-/** One entry a device, with the clocks over all its complete launches. */
+/** One entry a device, with the clocks over all its complete launches whose duration, if any, is above 0. */
 function gpusOf(inputs: readonly AnalysisInput[]): { gpus: Gpu[]; passes: number | null } {
   const gpus = new Map<string, Gpu>();
   const passes: Range = { min: null, max: null };
@@ -50,9 +51,12 @@ function gpusOf(inputs: readonly AnalysisInput[]): { gpus: Gpu[]; passes: number
         gpus.set(key, gpu);
       }
       if (launch.failure !== null) continue;
+      widen(passes, first("passes"));
+      // Clocks are cycles over the duration, so they are as good as that is.
+      const duration = reportedDuration(launch);
+      if (duration !== null && durationProblem(duration.ns) !== null) continue;
       widen(gpu.sm_clock_hz, first("sm_clock_hz"));
       widen(gpu.dram_clock_hz, first("dram_clock_hz"));
-      widen(passes, first("passes"));
     }
   }
   return { gpus: [...gpus.values()], passes: passes.max };

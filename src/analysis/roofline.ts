@@ -1,4 +1,5 @@
 import type { RooflineClass } from "../model/result.ts";
+import { durationProblem } from "./duration.ts";
 import { roundHalfUp } from "./format.ts";
 import type { Compute, Memory } from "./utilization.ts";
 
@@ -67,7 +68,8 @@ export function impedimentOf(
 ): string | null {
   if (failure !== null) return failure;
   if (durationNs === null) return "the launch has no duration";
-  if (!(durationNs > 0)) return `the duration is ${durationNs} ns`;
+  const problem = durationProblem(durationNs);
+  if (problem !== null) return problem;
   if (elapsedCycles === 0) return "no cycles elapsed";
   return null;
 }

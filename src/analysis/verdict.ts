@@ -6,6 +6,7 @@ import type { LaunchVerdict, RooflineClass } from "../model/result.ts";
 import { bestPathOf } from "./best-path.ts";
 import { type Device, deviceOf, type LaunchContext } from "./context.ts";
 import { bankConflicts, registersOf } from "./counters.ts";
+import { durationProblem } from "./duration.ts";
 import { ELAPSED_SUFFIX, type FamilyIndex } from "./families.ts";
 import { findingsOf } from "./findings.ts";
 import { flopsOf, peakTflopsByPrecision, TERA, tensorPaths, tflopsByPrecision } from "./flops.ts";
@@ -152,14 +153,18 @@ export function analyzeLaunch(
     device: deviceOf(launch, report),
   };
 
-  const durationNs = sheet.field("wall_clock_us", (read) => read.role("duration_ns"));
+  const durationNs = sheet.field("wall_clock_us", (read) => {
+    const ns = read.role("duration_ns");
+    const problem = ns === null ? null : durationProblem(ns);
+    return problem === null ? ns : read.because(problem);
+  });
   const smClock = sheet.field("detail.sm_clock_hz", (read) => read.role("sm_clock_hz"));
   const flops = flopsOf(context, smClock, durationNs);
   const traffic = trafficOf(context, durationNs);
   const compute = computeUtilization(context, flops);
   const memory = memoryUtilization(context, traffic);
   const [computePct, memoryPct] = [compute.utilization.pct, memory.utilization.pct];
-  const impediment = impedimentOf(launch.failure, durationNs.value, firstOf(sheet, "elapsed_cycles"));
+  const impediment = impedimentOf(launch.failure, firstOf(sheet, "duration_ns"), firstOf(sheet, "elapsed_cycles"));
   const { roofline, reason } = classify(compute.utilization, memory.utilization, impediment);
 
   const shared = sharedMemoryOf(context);

@@ -144,6 +144,81 @@ describe("a pipeline", () => {
     expect(only.null_reasons.report_us).toBeTruthy();
   });
 
+  test("a duration that is not above 0 is no time: in no sum, mean, cluster, share or rank", () => {
+    const clock = "smsp__cycles_elapsed.avg.per_second";
+    const bad = [
+      kernel(4, "a", -0.005, {}, { [clock]: -1e9 }),
+      kernel(5, "b", 0),
+      kernel(6, "d", -0.005),
+      kernel(7, "d", 0),
+    ];
+    const all = [...launches, ...bad];
+    const result = pipeline([input(all)]);
+    expect(result).toMatchObject({ report_us: 150, launches: 8, kernels_total: 4 });
+    expect(result.kernels.map(({ target }) => target)).toStrictEqual(["b", "c", "a", "d"]);
+    expect(result.kernels.map(({ detail }) => detail.timing.n)).toStrictEqual([1, 1, 2, 0]);
+    expect(result.provenance.gpus[0]?.sm_clock_hz).toStrictEqual({ min: null, max: null });
+    expect(result.findings).toMatchObject([
+      { code: "duration_not_positive", severity: "warning", launch: 4, evidence: { metric: DURATION, value: -5 } },
+      { code: "duration_not_positive", launch: 5, evidence: { value: 0, unit: "ns" } },
+      { code: "duration_not_positive", launch: 6 },
+      { code: "duration_not_positive", launch: 7 },
+    ]);
+
+    const a = kernelOf([input(all)], "a");
+    expect(a.detail.timing).toMatchObject({ n: 2, total_us: 20, mean_us: 10, min_us: 10, spread: 0 });
+    expect(a.wall_clock_us).toBe(10);
+    expect(a.detail.shapes[0]?.timing).toMatchObject({ n: 2, total_us: 20 });
+    expect(a.detail.shapes[0]?.clusters).toMatchObject([
+      { launches: [0, 2], timing: { n: 2 }, share_of_kernel: 1 },
+      {
+        launches: [4],
+        timing: { n: 0, total_us: null },
+        roofline_null_reason: "the duration is -5 ns",
+        share_of_kernel: null,
+      },
+    ]);
+    expect(a.findings.map(({ code, launch }) => [code, launch])).toStrictEqual([["duration_not_positive", 4]]);
+
+    const d = kernelOf([input(all)], "d");
+    expect(d).toMatchObject({ wall_clock_us: null, roofline: null, optimization_headroom: null });
+    expect(d.detail).toMatchObject({ share_of_report: null, timing: { n: 0, source: null } });
+    for (const path of ["wall_clock_us", "detail.timing.total_us", "detail.timing.spread", "detail.share_of_report"]) {
+      expect(d.detail.null_reasons[path], path).toBe("the duration is -5 ns");
+    }
+    expect(d.detail.sources).not.toHaveProperty("wall_clock_us");
+    expect(d.detail.sources).not.toHaveProperty(["detail.timing"]);
+
+    const each = [...launchResults(input(all))];
+    expect(each.map(({ wall_clock_us }) => wall_clock_us)).toStrictEqual([10, 100, 10, 30, null, null, null, null]);
+    expect(each[5]).toMatchObject({
+      detail: { roofline_null_reason: "the duration is 0 ns", timing: { n: 0 }, share_of_report: null },
+      findings: [{ code: "duration_not_positive", launch: 5 }],
+    });
+    expect(each[5]?.detail.null_reasons.wall_clock_us).toBe("the duration is 0 ns");
+    expect(each[0]?.detail.share_of_report).toBe(10 / 150);
+    expect(pipeline([input(bad)])).toMatchObject({
+      report_us: null,
+      null_reasons: { report_us: "no launch has a duration above 0" },
+    });
+  });
+
+  test("no rate is taken over a duration that is not above 0", () => {
+    const counted = { "dram__bytes_read.sum": 100, "dram__bytes_write.sum": 100 };
+    const [result] = [...launchResults(input([kernel(0, "a", -0.005, {}, counted)]))];
+    expect(result?.detail.memory.dram_bytes_per_s).toBeNull();
+    expect(result?.detail.null_reasons["detail.memory.dram_bytes_per_s"]).toBe("the duration is -5 ns");
+    expect(result?.detail.headroom.distance_with_launch_floor).toBeNull();
+  });
+
+  test("a range with a duration that is not above 0 has none, with the reason", () => {
+    const range = kernel(4, "range", 0, { kind: "range", grid: null, block: null });
+    const result = pipeline([input([...launches, range])]);
+    expect(result.composites).toMatchObject([{ index: 4, duration_us: null }]);
+    expect(result.null_reasons["composites.0.duration_us"]).toBe("the duration is 0 ns");
+    expect(result.findings).toMatchObject([{ code: "duration_not_positive", launch: 4 }]);
+  });
+
   test("findings of the reader and a torn report are handed on", () => {
     const finding = { code: "torn", severity: "warning" as const, message: "m", launch: null, evidence: {} };
     const report = reportOf(launches, { partial: true, partial_at_byte: 77, findings: [finding] });
