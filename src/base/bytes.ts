@@ -8,8 +8,8 @@ export interface ByteSource {
   /** Offset of the next byte. */
   readonly position: number;
   /**
-   * The next `length` bytes, fewer only at the end of the data. The view stays valid until the next call on this
-   * source: who keeps bytes copies them.
+   * The next `length` bytes, fewer only at the end of the data or where the data break: then the next call throws. The
+   * view stays valid until the next call on this source: who keeps bytes copies them.
    */
   read(length: number): Promise<Uint8Array>;
   /** Moves on by `length` bytes and returns how many there really were (fewer only at the end of the data). */
@@ -25,10 +25,11 @@ export type OpenBytes = () => Promise<ByteSource>;
 
 /**
  * Thrown by `read` and `skip` where the bytes themselves are at fault: compressed data that are damaged or end too
- * early, or more data than the limit allows. Who reads a format turns it into its own refusal.
+ * early, bytes behind compressed data that were complete (`trailing`), or more data than the limit allows. Who reads a
+ * format turns it into its own refusal or finding.
  */
 export class BytesError extends Error {
-  readonly code: "damaged" | "truncated" | "too_large";
+  readonly code: "damaged" | "truncated" | "trailing" | "too_large";
 
   constructor(code: BytesError["code"], message: string, options?: ErrorOptions) {
     super(message, options);

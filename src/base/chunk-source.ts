@@ -5,7 +5,8 @@ const FIRST_ALLOCATION = 1024 ** 2;
 
 /**
  * A stream of chunks as a ByteSource. A chunk is taken when the one before is used up, so who reads sets the pace. A
- * read across chunks is gathered in one buffer that is reused and grows with the data that really come.
+ * read across chunks is gathered in one buffer that is reused and grows with the data that really come. Where the stream
+ * breaks, what came before is read first; every later call throws.
  */
 export class ChunkSource implements ByteSource {
   readonly size = null;
@@ -14,6 +15,7 @@ export class ChunkSource implements ByteSource {
   readonly #onClose: () => Promise<void>;
   #chunk: Uint8Array = new Uint8Array(0);
   #buffer = new Uint8Array(0);
+  #broken: { readonly error: unknown } | null = null;
 
   constructor(chunks: AsyncIterable<Uint8Array>, onClose: () => Promise<void>) {
     this.#chunks = chunks[Symbol.asyncIterator]();
@@ -24,7 +26,7 @@ export class ChunkSource implements ByteSource {
     if (this.#chunk.length === 0) await this.#next();
     if (length <= this.#chunk.length) return this.#take(length);
     let filled = 0;
-    while (filled < length && (this.#chunk.length > 0 || (await this.#next()))) {
+    while (filled < length && (this.#chunk.length > 0 || (await this.#nextUnlessBroken(filled)))) {
       const part = this.#chunk.subarray(0, length - filled);
       this.#reserve(filled, filled + part.length, length);
       this.#buffer.set(part, filled);
@@ -54,13 +56,29 @@ export class ChunkSource implements ByteSource {
     return taken;
   }
 
+  /** With bytes gathered already, an error waits for the next call. */
+  async #nextUnlessBroken(gathered: number): Promise<boolean> {
+    try {
+      return await this.#next();
+    } catch (error) {
+      if (gathered === 0) throw error;
+      return false;
+    }
+  }
+
   async #next(): Promise<boolean> {
-    for (;;) {
-      const { done, value } = await this.#chunks.next();
-      if (done) return false;
-      if (value.length === 0) continue;
-      this.#chunk = value;
-      return true;
+    if (this.#broken !== null) throw this.#broken.error;
+    try {
+      for (;;) {
+        const { done, value } = await this.#chunks.next();
+        if (done) return false;
+        if (value.length === 0) continue;
+        this.#chunk = value;
+        return true;
+      }
+    } catch (error) {
+      this.#broken = { error };
+      throw error;
     }
   }
 

@@ -62,7 +62,7 @@ async function kindOf(open: OpenBytes): Promise<Result<CompressionKind, Compress
 function decompressing(open: OpenBytes, kind: "gzip" | "zstd", maxBytes: number): OpenBytes {
   return async () => {
     const source = await open();
-    const chunks = kind === "gzip" ? gunzipChunks(source) : unzstdChunks(source);
+    const chunks = kind === "gzip" ? gunzipChunks(source, open) : unzstdChunks(source);
     return new ChunkSource(bounded(chunks, source, kind, maxBytes), () => source.close());
   };
 }

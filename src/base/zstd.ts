@@ -14,13 +14,22 @@ const MAGIC = 0xfd2fb528;
  */
 export async function* unzstdChunks(source: ByteSource): AsyncGenerator<Uint8Array> {
   const input = new Input(source);
+  let hasFrame = false;
   while (await input.more()) {
+    const start = source.position - 1;
     const magic = uint32(await input.take(4));
     if (magic >>> 4 === 0x184d2a5) {
       await input.skip(uint32(await input.take(4)));
       continue;
     }
-    if (magic !== MAGIC) throw damaged(source, "no frame starts here");
+    if (magic !== MAGIC) {
+      if (!hasFrame) throw damaged(source, "no frame starts here");
+      throw new BytesError(
+        "trailing",
+        `the zstd data are complete, but from byte ${start} on no further frame follows`,
+      );
+    }
+    hasFrame = true;
     try {
       yield* frame(input);
     } catch (error) {
@@ -104,9 +113,7 @@ class Input {
   async take(length: number): Promise<Uint8Array> {
     const from = this.#peeked.length;
     const rest = await this.#source.read(length - from);
-    if (rest.length < length - from) {
-      throw new BytesError("truncated", `the zstd data end too early, after ${this.#source.position} bytes`);
-    }
+    if (rest.length < length - from) throw await this.#tooShort();
     if (from === 0) return rest;
     const bytes = new Uint8Array(length);
     bytes.set(this.#peeked);
@@ -116,9 +123,13 @@ class Input {
   }
 
   async skip(length: number): Promise<void> {
-    if ((await this.#source.skip(length)) < length) {
-      throw new BytesError("truncated", `the zstd data end too early, after ${this.#source.position} bytes`);
-    }
+    if ((await this.#source.skip(length)) < length) throw await this.#tooShort();
+  }
+
+  /** Rejects instead where the source has an error of its own. */
+  async #tooShort(): Promise<BytesError> {
+    await this.#source.read(1);
+    return new BytesError("truncated", `the zstd data end too early, after ${this.#source.position} bytes`);
   }
 }
 

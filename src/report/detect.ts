@@ -78,9 +78,12 @@ async function detect(open: OpenBytes, maxBytes: number): Promise<Result<Detecte
     const unwrapped = await openDecompressed(open, { maxBytes });
     if (!unwrapped.ok) return err(compressionFailure(unwrapped.error.code, unwrapped.error.message));
     const { open: openPlain, compression } = unwrapped.value;
-    const head = await readHead(openPlain);
+    const { head, broken } = await readHead(openPlain);
     const format = formatOf(head);
-    return typeof format === "string" ? ok({ format, compression, open: openPlain }) : err(format);
+    if (typeof format === "string") return ok({ format, compression, open: openPlain });
+    const isUnknown = format.code === "unknown_format" || format.code === "empty";
+    if (isUnknown && broken !== null && broken.code !== "trailing") throw broken;
+    return err(format);
   });
 }
 
@@ -94,16 +97,26 @@ function formatOf(head: Uint8Array): ReportFormat | ReadFailure {
   return refuse(head);
 }
 
-async function readHead(open: OpenBytes): Promise<Uint8Array> {
+/**
+ * The first bytes, and the error where the data break inside them: what came before may be enough to know them by, and
+ * the reader then says what is wrong.
+ */
+async function readHead(open: OpenBytes): Promise<{ readonly head: Uint8Array; readonly broken: BytesError | null }> {
   const source = await open();
+  let head: Uint8Array = new Uint8Array(0);
   try {
-    const start = (await source.read(MAGIC_BYTES)).slice();
-    if (start.length < MAGIC_BYTES || isNcuRep(start)) return start;
+    head = (await source.read(MAGIC_BYTES)).slice();
+    if (isNcuRep(head)) return { head, broken: null };
     const rest = await source.read(HEAD_BYTES - MAGIC_BYTES);
-    const head = new Uint8Array(start.length + rest.length);
+    const start = head;
+    head = new Uint8Array(start.length + rest.length);
     head.set(start);
     head.set(rest, start.length);
-    return head;
+    if (head.length < HEAD_BYTES) await source.read(1);
+    return { head, broken: null };
+  } catch (error) {
+    if (!(error instanceof BytesError) || error.code === "too_large") throw error;
+    return { head, broken: error };
   } finally {
     await source.close();
   }

@@ -108,7 +108,7 @@ export function refuse(head: Uint8Array): ReadFailure {
     return {
       code: "empty",
       message: `the file is empty; ${EXPECTED}`,
-      hint: "the run was ended before ncu saved its report, or the upload sent no body; record or send it again",
+      hint: "the run was ended before ncu saved its report, or it was not copied; record or copy it again",
       evidence: { bytes: 0 },
     };
   }

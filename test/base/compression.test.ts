@@ -111,6 +111,66 @@ describe("damaged and cut data", () => {
     }
   });
 
+  it.each([1000, 4097, 10 ** 7])("all that came out before the damage is read, in reads of %d", async (size) => {
+    const bytes = gzipSync(plain);
+    const whole = bytes.subarray(0, bytes.length - 8);
+    const wrongSum = Buffer.concat([whole, Buffer.alloc(8, 0xee)]);
+    const junk = Buffer.concat([bytes, Buffer.from("junk")]);
+    const farJunk = Buffer.concat([bytes, gzipSync(plain), noise("far", 70_000)]);
+    const cases = [
+      { data: bytes.subarray(0, bytes.length - 4), code: "truncated", gives: plain },
+      { data: whole, code: "truncated", gives: plain },
+      { data: wrongSum, code: "damaged", gives: plain },
+      { data: junk, code: "trailing", gives: plain, names: `from byte ${bytes.length} on` },
+      {
+        data: farJunk,
+        code: "trailing",
+        gives: Buffer.concat([plain, plain]),
+        names: `from byte ${2 * bytes.length} on`,
+      },
+      {
+        data: Buffer.concat([zstd, Buffer.from("junk")]),
+        code: "trailing",
+        gives: plain,
+        names: `byte ${zstd.length}`,
+      },
+      { data: zstdFrame(junk), code: "trailing", gives: plain },
+    ];
+    for (const { data, code, gives, names = "" } of cases) {
+      const { open } = await unwrap(openBuffer(data));
+      const { bytes: found, error } = await drain(await open(), size);
+      expect(error).toMatchObject({ code });
+      expect(error?.message).toContain(names);
+      expect(found.equals(gives)).toBe(true);
+    }
+  });
+
+  it("gives what stands before a damaged block of a gzip stream, and the error on every later call", async () => {
+    const parts = [plain.subarray(0, 300_000), plain.subarray(300_000, 400_000)];
+    const bytes = Buffer.concat(parts.map((part) => gzipSync(part)));
+    bytes.fill(0xff, gzipSync(parts[0] as Uint8Array).length + 10); // block type 3 does not exist
+    const source = await (await unwrap(openBuffer(bytes))).open();
+    expect(Buffer.from(await source.read(10 ** 6)).equals(parts[0] as Buffer)).toBe(true);
+    for (let call = 0; call < 3; call += 1) await expect(source.read(1)).rejects.toMatchObject({ code: "damaged" });
+    await expect(source.skip(1)).rejects.toMatchObject({ code: "damaged" });
+    await source.close();
+  });
+
+  it("a limit inside another wrapping is a limit, not an early end", async () => {
+    const source = await (await unwrap(openBuffer(zstdFrame(gzipSync(Buffer.alloc(128 * 1024 ** 2)))))).open();
+    await expect(source.skip(1024 ** 4)).rejects.toMatchObject({ code: "too_large" });
+    await source.close();
+    const outer = gzipSync(
+      zstdFrame(
+        Buffer.alloc(0),
+        Array.from({ length: 1024 }, () => repeatedBlock(0, 128 * 1024)),
+      ),
+    );
+    const other = await (await unwrap(openBuffer(outer))).open();
+    await expect(other.skip(1024 ** 4)).rejects.toMatchObject({ code: "too_large" });
+    await other.close();
+  });
+
   it("data of some bytes cannot be opened", async () => {
     for (const bytes of [gzipSync(plain), zstd]) {
       for (const length of [4, 9, 40]) expect(await failure(bytes.subarray(0, length))).toBe("truncated");

@@ -1,4 +1,4 @@
-import type { ByteSource } from "../../base/bytes.ts";
+import type { ByteSource, BytesError } from "../../base/bytes.ts";
 import type { Launch } from "../../model/launch.ts";
 import type { Compression, ReadFailure, ReadOptions, Report } from "../../model/report.ts";
 import { type Row, splitRow } from "./cells.ts";
@@ -52,7 +52,7 @@ export class CsvDocument {
       rest = source.position;
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
-    this.#end(source.position, reader.truncated);
+    this.#end(source.position, reader.broken);
     return this.#report(source.position, compression);
   }
 
@@ -62,7 +62,7 @@ export class CsvDocument {
     throw new Refused({
       code: "too_large",
       message: `Expected at most ${maxBytes} bytes, found more.`,
-      hint: "Export fewer launches or metrics, or upload the report (.ncu-rep).",
+      hint: "Export fewer launches or metrics, or give the report itself (.ncu-rep).",
       evidence: { limit: maxBytes },
     });
   }
@@ -175,15 +175,29 @@ export class CsvDocument {
     this.#table?.torn(row);
   }
 
-  #end(position: number, truncated: boolean): void {
+  #end(position: number, broken: BytesError | null): void {
     if (this.#open !== null && this.#table !== null) {
       this.#torn(splitRow(this.#open.text, this.#table.header.delimiter), this.#open.at);
-    } else if (truncated && this.#tornAt === null) {
+    } else if (broken !== null && broken.code !== "trailing" && this.#tornAt === null) {
       this.#tornAt = position;
       this.#table?.cut();
     }
+    if (broken !== null) this.#noteBroken(broken);
     this.#table?.finish();
     this.#reading.settle();
+  }
+
+  #noteBroken({ code, message }: BytesError): void {
+    if (code === "trailing") {
+      this.#reading.notes.add(
+        "trailing_data",
+        "warning",
+        message,
+        () => `${message}; what is there is left out, the page before it is whole.`,
+      );
+    } else if (code === "damaged") {
+      this.#reading.notes.add("report_damaged", "error", message, () => `The page goes on, but ${message}.`);
+    }
   }
 
   #report(bytes: number, compression: Compression): Report {
@@ -305,7 +319,7 @@ const tooLarge = (expected: string, found: string, line: number): Refused =>
   new Refused({
     code: "too_large",
     message: `Expected ${expected}, found ${found} in line ${line}.`,
-    hint: "This is no page that ncu printed. Export it again, or upload the report (.ncu-rep).",
+    hint: "This is no page that ncu printed. Export it again, or give the report itself (.ncu-rep).",
     evidence: { line },
   });
 

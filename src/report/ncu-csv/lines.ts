@@ -16,7 +16,6 @@ export interface Line {
 /** Bytes of a line. The header of a raw page has about 100 KB, a row 25 KB. */
 export const LONGEST_LINE = 4 * 1024 * 1024;
 
-/** Small: of a compressed stream that ends too early, the read that meets the end is lost. */
 const CHUNK = 32 * 1024;
 /** What is kept of an overlong line, to say where it is. */
 const KEPT_OF_OVERLONG = 1024;
@@ -49,10 +48,10 @@ export function headLines(head: Uint8Array): string[] {
 
 /**
  * Reads lines in batches of one chunk, so that a file of any size takes a bounded part of the memory. Bytes that are no
- * text of the encoding become U+FFFD. A compressed stream that ends too early ends the lines; `truncated` tells.
+ * text of the encoding become U+FFFD. A compressed stream that ends too early or is damaged ends the lines; `broken` tells.
  */
 export class LineReader {
-  truncated = false;
+  broken: BytesError | null = null;
   readonly #source: ByteSource;
   #decoder: InstanceType<typeof TextDecoder> | null = null;
   #width: 1 | 2 = 1;
@@ -105,8 +104,8 @@ export class LineReader {
     try {
       return await this.#source.read(CHUNK);
     } catch (error) {
-      if (!(error instanceof BytesError) || error.code !== "truncated") throw error;
-      this.truncated = true;
+      if (!(error instanceof BytesError) || error.code === "too_large") throw error;
+      this.broken = error;
       return new Uint8Array(0);
     }
   }

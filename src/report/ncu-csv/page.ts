@@ -46,8 +46,7 @@ export function toolTextAt(line: string): number {
   return match ? match.index : -1;
 }
 
-const EXPORT_HINT =
-  "Upload the report itself (.ncu-rep), or print this page of it: ncu --import REPORT --csv --page raw";
+const EXPORT_HINT = "Give the report itself (.ncu-rep), or print this page of it: ncu --import REPORT --csv --page raw";
 
 const refusal = (what: string, line: string, hint = EXPORT_HINT): ReadFailure => ({
   code: "wrong_kind",
@@ -77,7 +76,7 @@ export const consoleOutput = (line: string): ReadFailure =>
   refusal(
     "the console output of a run that saved its numbers to a report",
     line,
-    `Upload the file it names: ${line.slice(0, 200)}`,
+    `Give the file it names: ${line.slice(0, 200)}`,
   );
 
 /** True for `==PROF== Report: /path/x.ncu-rep`. */

@@ -84,7 +84,7 @@ export class Reading {
     throw new Refused({
       code: "too_large",
       message: `Expected at most ${MOST_NUMBERS} metric values, found more.`,
-      hint: "Export fewer launches or metrics, or upload the report (.ncu-rep).",
+      hint: "Export fewer launches or metrics, or give the report itself (.ncu-rep).",
       evidence: { limit: MOST_NUMBERS },
     });
   }

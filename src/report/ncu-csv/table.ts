@@ -45,6 +45,7 @@ export function noteUnreadable(reading: Reading, line: number): void {
     "row_unreadable",
     "warning",
     `line ${line}`,
-    (count, examples) => `${count} rows are damaged and left out (${examples}): their cells do not fit the header.`,
+    (count, examples) =>
+      `${count === 1 ? "1 row is" : `${count} rows are`} damaged and left out (${examples}): the cells do not fit the header.`,
   );
 }

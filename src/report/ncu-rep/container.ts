@@ -54,6 +54,7 @@ export class Container {
   #header: BlockHeader | null = null;
   #payloadLeft = 0;
   #entryIndex = 0;
+  #trailing: string | null = null;
 
   constructor(source: ByteSource, session: Session) {
     this.#source = source;
@@ -62,6 +63,11 @@ export class Container {
 
   get position(): number {
     return this.#source.position;
+  }
+
+  /** What was found behind compressed data that were complete and ended with a block; else null. */
+  get trailing(): string | null {
+    return this.#trailing;
   }
 
   /** Reads the file header behind the magic bytes and returns the file's version, null where there is none to read. */
@@ -89,7 +95,7 @@ export class Container {
   /** The next block's header, or null at the end of the file. Entries of the block before must have been taken. */
   async nextBlock(): Promise<{ offset: number; header: BlockHeader } | null> {
     this.#blockStart = this.#source.position;
-    const prefix = await this.#bytes(4);
+    const prefix = await this.#blockPrefix();
     if (prefix.length === 0) return null;
     if (prefix.length < 4) throw this.#cut(`${prefix.length} of the 4 bytes of a block's length`);
     const length = uint32(prefix, 0);
@@ -185,6 +191,20 @@ export class Container {
     if (moved < length) throw this.#cut("the end of the file inside a payload");
   }
 
+  /** Only between two blocks is an end of the data an end, whatever lies behind it. */
+  async #blockPrefix(): Promise<Uint8Array> {
+    return this.#guard(async () => {
+      try {
+        return await this.#exactly(4);
+      } catch (error) {
+        const isEnd = this.#source.position === this.#blockStart;
+        if (!(error instanceof BytesError && error.code === "trailing" && isEnd)) throw error;
+        this.#trailing = error.message;
+        return new Uint8Array(0);
+      }
+    });
+  }
+
   /** `length` bytes or null. */
   async #read(length: number): Promise<Uint8Array | null> {
     const bytes = await this.#source.read(length);
@@ -192,16 +212,25 @@ export class Container {
   }
 
   #bytes(length: number): Promise<Uint8Array> {
-    return this.#guard(() => this.#source.read(length));
+    return this.#guard(() => this.#exactly(length));
   }
 
-  /** Compressed data that are damaged or end too early cut the report there. */
+  /** `length` bytes, fewer only at the end of the data. Rejects where the data break before. */
+  async #exactly(length: number): Promise<Uint8Array> {
+    const bytes = await this.#source.read(length);
+    if (bytes.length === 0 || bytes.length === length) return bytes;
+    const kept = bytes.slice();
+    await this.#source.read(1);
+    return kept;
+  }
+
+  /** Compressed data that end too early cut the report there, damaged ones damage the block. */
   async #guard<T>(read: () => Promise<T>): Promise<T> {
     try {
       return await read();
     } catch (error) {
-      if (error instanceof BytesError && error.code !== "too_large") throw this.#cut(error.message);
-      throw error;
+      if (!(error instanceof BytesError) || error.code === "too_large") throw error;
+      throw error.code === "damaged" ? this.#damaged(error.message) : this.#cut(error.message);
     }
   }
 

@@ -33,6 +33,7 @@ export const readNcuRep: ReadReport = async (open, compression, options) => {
     try {
       const exceeded = await reader.readAll(container);
       if (exceeded !== null) return err(exceeded);
+      if (container.trailing !== null) reader.noteTrailing(container.trailing);
     } catch (error) {
       if (!(error instanceof Stop)) throw error;
       stop = error;
@@ -201,6 +202,16 @@ class Reader {
       message: `result ${index} has ${size} bytes, more than the ${MAX_RESULT} that are read; it is left out`,
       launch: null,
       evidence: { result: index, offset, bytes: size, limit: MAX_RESULT },
+    });
+  }
+
+  noteTrailing(what: string): void {
+    this.#findings.add({
+      code: "trailing_data",
+      severity: "warning",
+      message: `${what}; what is there is left out, the report before it is whole`,
+      launch: null,
+      evidence: {},
     });
   }
 
