@@ -2,9 +2,12 @@ import { ROLES, type Role } from "../hardware/roles.ts";
 import type { Finding } from "../model/finding.ts";
 import type { LaunchContext } from "./context.ts";
 import { type Declaration, needs } from "./declaration.ts";
-import { type Flops, TERA } from "./flops.ts";
+import { type Flops, FP16_VECTOR, MOVES_SHARE, TERA } from "./flops.ts";
 import { percent, roundHalfUp } from "./format.ts";
+import { composed, type Interval, printed, quotient, sumOf } from "./interval.ts";
 import type { Traffic } from "./memory.ts";
+import type { Known } from "./sheet.ts";
+import { isStall, stallCells, stallGroup } from "./stalls.ts";
 
 /** Percentages that cannot truly exceed 100, in the order in which they are looked at. */
 const BOUNDED_ROLES: readonly Role[] = [
@@ -38,7 +41,8 @@ const BOUND_PCT = 100;
 /** Ratio of the stall sum to the warp latency within which both come from like executions. */
 const STALL_SUM_MIN = 0.95;
 const STALL_SUM_MAX = 1.05;
-const DRAM_DISAGREE = 0.05;
+const DRAM_MIN = 0.95;
+const DRAM_MAX = 1.05;
 const PARKED_SYNCHRONIZATION = 0.3;
 
 /** What the findings of a launch are drawn from, beside its metrics. */
@@ -46,36 +50,58 @@ export interface FindingInput {
   readonly context: LaunchContext;
   readonly flops: Flops;
   readonly traffic: Traffic;
-  readonly durationNs: number | null;
+  readonly durationNs: Known<number>;
   readonly stallSumOverLatency: number | null;
   readonly stallShares: Readonly<Record<string, number>> | null;
 }
 
 type Make = (code: string, severity: Finding["severity"], message: string, evidence: Finding["evidence"]) => Finding;
 
+/** Outside of a range whichever way its operands were rounded. */
+const outside = ({ low, high }: Interval, from: number, to: number): boolean => high < from || low > to;
+
 function overBound({ context: { sheet } }: FindingInput, make: Make): Finding[] {
   return BOUNDED.flatMap((metric) => {
     const value = sheet.number(metric);
-    if (value === null || value <= BOUND_PCT) return [];
+    if (value === null || printed(sheet, metric, value).low <= BOUND_PCT) return [];
     const message = `${metric} is ${roundHalfUp(value, 2)} %, above its bound of 100 %: numerator and denominator come from different executions of the kernel`;
     const severity = metric.endsWith("throughput.avg.pct_of_peak_sustained_elapsed") ? "warning" : "info";
     return [make("over_bound", severity, message, { metric, value, bound: BOUND_PCT, unit: "%" })];
   });
 }
 
-function stallSum({ stallSumOverLatency: value }: FindingInput, make: Make): Finding[] {
-  if (value === null || (value >= STALL_SUM_MIN && value <= STALL_SUM_MAX)) return [];
+/** The number of the first metric of a role that has one, within its rounding. */
+function roleWithin({ sheet }: LaunchContext, role: Role): Interval | null {
+  for (const name of ROLES[role]) {
+    const value = sheet.number(name);
+    if (value !== null) return printed(sheet, name, value);
+  }
+  return null;
+}
+
+function stallSum({ context, stallSumOverLatency: value }: FindingInput, make: Make): Finding[] {
+  const { sheet } = context;
+  const latency = roleWithin(context, "warp_latency");
+  if (value === null || latency === null) return [];
+  const cells = stallCells(context)?.cells ?? [];
+  const sum = sumOf(cells.map((cell) => printed(sheet, cell.name, cell.value)));
+  if (!outside(quotient(sum, latency), STALL_SUM_MIN, STALL_SUM_MAX)) return [];
   const message = `the stall cycles add up to ${roundHalfUp(value, 2)} times the warp latency: they come from different executions of the kernel, so take its stall shares as a hint`;
   const metric = ROLES.warp_latency[0];
   return [make("stall_shares_unreliable", "warning", message, { metric, value, expected: "0.95..1.05" })];
 }
 
-function dramBytes({ context: { sheet }, traffic, durationNs }: FindingInput, make: Make): Finding[] {
-  const rate = sheet.number(ROLES.dram_bytes_per_s[0]);
-  const [bytesRead, bytesWritten] = [traffic.bytesRead.value, traffic.bytesWritten.value];
-  if (rate === null || rate <= 0 || bytesRead === null || bytesWritten === null || !durationNs) return [];
-  const value = (bytesRead + bytesWritten) / (durationNs * 1e-9) / rate;
-  if (Math.abs(value - 1) <= DRAM_DISAGREE) return [];
+function dramBytes({ context, traffic, durationNs }: FindingInput, make: Make): Finding[] {
+  const rate = context.sheet.number(ROLES.dram_bytes_per_s[0]);
+  const [bytesRead, bytesWritten, ns] = [traffic.bytesRead.value, traffic.bytesWritten.value, durationNs.value];
+  if (rate === null || rate <= 0 || bytesRead === null || bytesWritten === null || ns === null) return [];
+  const value = (bytesRead + bytesWritten) / (ns * 1e-9) / rate;
+  const [read, written, perS, duration] = (
+    ["dram_bytes_read", "dram_bytes_written", "dram_bytes_per_s", "duration_ns"] as const
+  ).map((role) => roleWithin(context, role));
+  if (!read || !written || !perS || !duration) return [];
+  const seconds = { low: duration.low * 1e-9, high: duration.high * 1e-9 };
+  if (!outside(quotient(quotient(sumOf([read, written]), seconds), perS), DRAM_MIN, DRAM_MAX)) return [];
   const message = `bytes read and written over the duration are ${roundHalfUp(value, 3)} times the reported bytes per second: they come from different executions, or a metric stands in the report twice`;
   return [
     make("dram_bytes_disagree", "warning", message, {
@@ -86,23 +112,36 @@ function dramBytes({ context: { sheet }, traffic, durationNs }: FindingInput, ma
   ];
 }
 
-function parkedWarps({ context: { sheet }, flops, stallShares }: FindingInput, make: Make): Finding[] {
+/** The least share of the warp cycles that a group can have had. */
+function leastShare(context: LaunchContext, group: string): number {
+  const within = (cells: readonly { name: string; value: number }[]): Interval =>
+    sumOf(cells.map(({ name, value }) => printed(context.sheet, name, value)));
+  const stalls = (stallCells(context)?.cells ?? []).filter(({ reason }) => isStall(reason));
+  const { low } = within(stalls.filter(({ reason }) => stallGroup(reason) === group));
+  const { high } = within(stalls.filter(({ reason }) => stallGroup(reason) !== group));
+  return low > 0 ? low / (low + high) : 0;
+}
+
+function parkedWarps({ context, flops, stallShares }: FindingInput, make: Make): Finding[] {
+  const { sheet } = context;
   const share = stallShares?.synchronization ?? 0;
   const wide = flops.paths.some(({ path }) => path === "wgmma" || path === "tcgen05");
   // FP8 of 9.0 has one column for both paths; there the instructions of the pipe tell.
   const wgmma = wide || (sheet.number(ROLES.wgmma_pct[0]) ?? 0) > 0;
   const tma = (sheet.number(ROLES.tma_loads[0]) ?? 0) > 0;
-  if (!wgmma || !tma || share < PARKED_SYNCHRONIZATION) return [];
+  if (!wgmma || !tma || leastShare(context, "synchronization") < PARKED_SYNCHRONIZATION) return [];
   const message = `${percent(share)} of the warp cycles wait at a barrier in a kernel that loads by TMA and multiplies by warp groups: mostly parked producer warps, no synchronisation problem while the tensor pipe is busy`;
   return [make("barrier_of_parked_warps", "info", message, { metric: "stall_shares.synchronization", value: share })];
 }
 
-function moves({ flops }: FindingInput, make: Make): Finding[] {
-  const rate = flops.achieved.get("fp16_vector")?.value ?? null;
-  if (flops.probablyMoves.value !== true || rate === null) return [];
+function moves({ context: { sheet }, flops }: FindingInput, make: Make): Finding[] {
+  const [achieved, peak] = [flops.achieved.get(FP16_VECTOR), flops.peaks.get(FP16_VECTOR)];
+  const [rate, roof] = [achieved?.value ?? null, peak?.value?.value ?? null];
+  if (flops.probablyMoves.value !== true || !achieved || !peak || rate === null || roof === null) return [];
+  if (composed(sheet, achieved, rate).high >= MOVES_SHARE * composed(sheet, peak, roof).low) return [];
   const message =
     "HFMA2 without any other FP16 arithmetic and below 2 % of its peak: the compiler writes constants and moves this way, so it does not count as work";
-  return [make("hfma_moves", "info", message, { metric: "fp16_vector", value: rate / TERA, unit: "TFLOP/s" })];
+  return [make("hfma_moves", "info", message, { metric: FP16_VECTOR, value: rate / TERA, unit: "TFLOP/s" })];
 }
 
 function sparse({ flops }: FindingInput, make: Make): Finding[] {
@@ -118,7 +157,10 @@ function sparse({ flops }: FindingInput, make: Make): Finding[] {
   ];
 }
 
-/** What the counters of a launch say about their own trustworthiness. Nothing is clipped or corrected for it. */
+/**
+ * What the counters of a launch say about their own trustworthiness. Nothing is clipped or corrected for it. Numbers of a
+ * page are rounded to the digits it prints: what their rounding alone can explain is no finding.
+ */
 export function findingsOf(input: FindingInput): Finding[] {
   const { launch, sheet } = input.context;
   if (sheet.withheld !== null) return [];

@@ -33,7 +33,7 @@ const coreOp = (op: string, factor: number): CoreOp => ({
 });
 const corePeak = (op: string): string => `sm__sass_thread_inst_executed_op_${op}_pred_on.sum.peak_sustained`;
 
-const FP16_VECTOR = "fp16_vector";
+export const FP16_VECTOR = "fp16_vector";
 const HALF_ADD_MUL = [coreOp("hadd", 2), coreOp("hmul", 2)];
 
 /**
@@ -70,7 +70,7 @@ export const FLOPS: Declaration = {
 };
 
 /** Constants and moves are compiled to HFMA2: a rate of HFMA alone below this part of the FP16 peak is no arithmetic. */
-const MOVES_SHARE = 0.02;
+export const MOVES_SHARE = 0.02;
 /** By how much a total may exceed the sum of its columns before the columns count as incomplete. */
 const INCOMPLETE = 1.01;
 

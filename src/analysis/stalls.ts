@@ -54,7 +54,7 @@ const largestFirst = (shares: Iterable<[string, number]>): Record<string, number
 export function stallShares(
   cycles: ReadonlyMap<string, number>,
 ): { byReason: Record<string, number>; byGroup: Record<string, number> } | null {
-  const stalls = [...cycles].filter(([reason]) => reason !== ISSUING);
+  const stalls = [...cycles].filter(([reason]) => isStall(reason));
   const sum = stalls.reduce((total, [, value]) => total + value, 0);
   if (!(sum > 0)) return null;
   const groups = new Map<string, number>();
@@ -68,20 +68,37 @@ export function stallShares(
   };
 }
 
+/** The first family of stall counters that a launch has numbers of, with those numbers; null where it has none. */
+export function stallCells({ sheet, families }: LaunchContext): {
+  family: keyof typeof STALL_FAMILIES;
+  cells: { reason: string; name: string; value: number }[];
+} | null {
+  for (const family of ["ratio", "percent", "samples"] as const) {
+    const cells = families.stalls[family].flatMap(({ reason, name }) => {
+      const value = sheet.number(name);
+      return value === null ? [] : { reason, name, value };
+    });
+    if (cells.length > 0) return { family, cells };
+  }
+  return null;
+}
+
+/** Whether a stall reason is part of the shares. */
+export const isStall = (reason: string): boolean => reason !== ISSUING;
+
 const NOT_COLLECTED = `${STALL_FAMILIES.ratio.prefix}*${STALL_FAMILIES.ratio.suffix} was not collected`;
 
 /**
  * Where the warps of a launch waited. From cycles per issue; where only other families were collected, from percentages
  * of active warp cycles or from samples, which give shares and no cycles.
  */
-export function stallsOf({ sheet, families }: LaunchContext): LaunchVerdict["stalls"] {
-  const family = (["ratio", "percent", "samples"] as const).find((name) =>
-    families.stalls[name].some((stall) => sheet.number(stall.name) !== null),
-  );
+export function stallsOf(context: LaunchContext): LaunchVerdict["stalls"] {
+  const { sheet } = context;
+  const stalls = stallCells(context);
   const cycles = sheet.derive((read) => {
-    if (family === undefined) return read.because(NOT_COLLECTED);
+    if (stalls === null) return read.because(NOT_COLLECTED);
     const byReason = new Map<string, number>();
-    for (const { reason, name } of families.stalls[family]) {
+    for (const { reason, name } of stalls.cells) {
       const value = read.number(name);
       if (value !== null) byReason.set(reason, value);
     }
@@ -96,7 +113,7 @@ export function stallsOf({ sheet, families }: LaunchContext): LaunchVerdict["sta
   }
   sheet.show("warp_stall_reasons", shares);
   const perIssue = sheet.field("detail.stalls.cycles_per_issue", (read) =>
-    family === undefined || family === "ratio" ? read.of(cycles) : read.because(NOT_COLLECTED),
+    stalls === null || stalls.family === "ratio" ? read.of(cycles) : read.because(NOT_COLLECTED),
   );
   const overLatency = sheet.field("detail.stalls.sum_over_warp_latency", (read) => {
     const [byReason, latency] = [read.of(perIssue), read.role("warp_latency")];

@@ -283,7 +283,7 @@ export function analyzeLaunch(
       context,
       flops,
       traffic,
-      durationNs: durationNs.value,
+      durationNs,
       stallSumOverLatency: stalls.sum_over_warp_latency,
       stallShares: stalls.shares,
     }),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { MetricSet } from "../../src/model/metrics.ts";
 import { COMPUTE, DURATION, judge, MEMORY } from "../helpers/judge.ts";
-import type { MetricValues } from "../helpers/metric-set.ts";
+import { HandMadeMetrics, type MetricValues } from "../helpers/metric-set.ts";
 
 const perCycle = (op: string): string => `smsp__sass_thread_inst_executed_op_${op}_pred_on.sum.per_cycle_elapsed`;
 const BASE: MetricValues = {
@@ -124,6 +125,48 @@ describe("findings", () => {
     expect(codes(bytes(0.949 * 2e12 * 1e-4))).toStrictEqual(["dram_bytes_disagree"]);
   });
 
+  const rounded = (values: MetricValues, resolutions: Readonly<Record<string, number>>): MetricSet => {
+    const metrics = new HandMadeMetrics(values);
+    return {
+      number: (name) => metrics.number(name),
+      text: (name) => metrics.text(name),
+      absence: (name) => metrics.absence(name),
+      names: () => metrics.names(),
+      resolution: (name) => resolutions[name] ?? 0,
+    };
+  };
+  const codesWithin = (values: MetricValues, resolutions: Readonly<Record<string, number>>) =>
+    judge(rounded(values, resolutions)).findings.map(({ code }) => code);
+
+  test("bytes that disagree by no more than their rounding are no finding", () => {
+    // Exact 1.1: each operand alone, rounded by up to 5 %, brings it to 1.05 or below.
+    const sums = { ...BASE, "dram__bytes_read.sum": 2.2e8, "dram__bytes_write.sum": 0 };
+    expect(codesWithin(sums, {})).toStrictEqual(["dram_bytes_disagree"]);
+    for (const [metric, enough, tooLittle] of [
+      ["dram__bytes_read.sum", 1.01e7, 0.99e7],
+      ["dram__bytes_write.sum", 1, 1],
+      ["dram__bytes.sum.per_second", 1e11, 9e10],
+      [DURATION, 5e3, 4.5e3],
+    ] as const) {
+      const explained = metric === "dram__bytes_write.sum" ? ["dram_bytes_disagree"] : [];
+      expect(codesWithin(sums, { [metric]: enough }), metric).toStrictEqual(explained);
+      expect(codesWithin(sums, { [metric]: tooLittle }), metric).toStrictEqual(["dram_bytes_disagree"]);
+    }
+    // Roundings of several operands add up; so they do below the expected range.
+    expect(codesWithin(sums, { "dram__bytes_read.sum": 5.1e6, [DURATION]: 2.5e3 })).toStrictEqual([]);
+    const less = { ...sums, "dram__bytes_read.sum": 1.8e8 };
+    expect(codesWithin(less, { "dram__bytes_read.sum": 0.99e7 })).toStrictEqual(["dram_bytes_disagree"]);
+    expect(codesWithin(less, { "dram__bytes_write.sum": 1.01e7 })).toStrictEqual([]);
+    // A rate that may have been 0 says nothing.
+    expect(codesWithin(sums, { "dram__bytes.sum.per_second": 2e12 })).toStrictEqual([]);
+  });
+
+  test("a percentage over 100 within its rounding is none", () => {
+    const rate = "lts__t_sector_op_write_hit_rate.pct";
+    expect(codesWithin({ [rate]: 100.4 }, { [rate]: 0.5 })).toStrictEqual([]);
+    expect(codesWithin({ [rate]: 100.6 }, { [rate]: 0.5 })).toStrictEqual(["over_bound"]);
+  });
+
   test("percentages over 100 are kept and named, exactly 100 is none", () => {
     const rate = "lts__t_sector_op_write_hit_rate.pct";
     expect(codes({ [rate]: 100 })).toStrictEqual([]);
@@ -143,6 +186,28 @@ describe("findings", () => {
     "smsp__inst_executed_op_tma_ld.sum": 100,
     "sm__inst_executed_pipe_tensor_op_gmma.avg.pct_of_peak_sustained_elapsed": 5,
   };
+  test("stall sums, barrier shares and moves count only beyond their rounding", () => {
+    const latency = "smsp__average_warp_latency_per_inst_issued.ratio";
+    const sum = { [stall("wait")]: 6, [stall("selected")]: 1, [latency]: 6.5 };
+    expect(codesWithin(sum, {})).toStrictEqual(["stall_shares_unreliable"]);
+    expect(codesWithin(sum, { [stall("wait")]: 0.17 })).toStrictEqual(["stall_shares_unreliable"]);
+    expect(codesWithin(sum, { [stall("wait")]: 0.1, [stall("selected")]: 0.08 })).toStrictEqual([]);
+    expect(codesWithin(sum, { [latency]: 0.2 })).toStrictEqual([]);
+
+    expect(codesWithin(parked, {})).toStrictEqual(["barrier_of_parked_warps"]);
+    expect(codesWithin(parked, { [stall("barrier")]: 0.01 })).toStrictEqual([]);
+    expect(codesWithin(parked, { [stall("wait")]: 0.01 })).toStrictEqual([]);
+    const more = { ...parked, [stall("barrier")]: 3.1 };
+    expect(codesWithin(more, { [stall("wait")]: 0.01 })).toStrictEqual(["barrier_of_parked_warps"]);
+
+    const peak = "sm__sass_thread_inst_executed_op_hfma_pred_on.sum.peak_sustained";
+    const half = { ...BASE, [perCycle("hadd")]: 0, [perCycle("hmul")]: 0, [perCycle("hfma")]: 337, [peak]: 16_896 };
+    expect(codesWithin(half, {})).toStrictEqual(["hfma_moves"]);
+    expect(codesWithin(half, { [perCycle("hfma")]: 0.5 })).toStrictEqual(["hfma_moves"]);
+    expect(codesWithin(half, { [perCycle("hfma")]: 2 })).toStrictEqual([]);
+    expect(codesWithin(half, { [peak]: 100 })).toStrictEqual([]);
+  });
+
   test("barriers of parked warps need warp-group products, TMA loads and a share of 30 %", () => {
     expect(codes(parked)).toStrictEqual(["barrier_of_parked_warps"]);
     expect(codes({ ...parked, [stall("barrier")]: 2.99 })).toStrictEqual([]);

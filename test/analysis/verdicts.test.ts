@@ -82,6 +82,27 @@ const PAGES = [
   { page: "tiny-full.raw-base-units.csv.gz", recorded: "tiny" },
 ] as const;
 
+interface Shown {
+  readonly code: string;
+  readonly metric: string;
+}
+const codeOf = ({ code, metric }: Shown): string => `${code} ${metric}`;
+
+test("the details page has the findings of the report whose metrics it prints", async () => {
+  const input = await fixtureInput("h200-full.details.csv.gz");
+  const verdicts = recordedVerdicts("h200");
+  for (const [index, result] of launchResultsOf(input).entries()) {
+    const { metrics } = input.report.launches[index]!;
+    // It prints neither warp states nor what HFMA2 does, so those findings cannot be drawn.
+    expect(result.detail.stalls.sum_over_warp_latency).toBeNull();
+    expect(result.detail.fp16_vector_is_probably_moves).toBeNull();
+    const printed = verdicts[index].findings.filter(
+      ({ code, metric }: Shown) => code === "over_bound" && metrics.number(metric) !== null,
+    );
+    expect(asRecorded(result).findings.map(codeOf), `launch ${index}`).toStrictEqual(printed.map(codeOf));
+  }
+});
+
 describe.each(PAGES)("each launch of $page", ({ page, recorded }) => {
   test("has every recorded value within the printed digits", async () => {
     const input = await fixtureInput(page);
@@ -92,11 +113,20 @@ describe.each(PAGES)("each launch of $page", ({ page, recorded }) => {
       const result = results[index]!;
       const allowed = propagated(input, index, result);
       const actual = asRecorded(result);
-      const { compute_utilization_set_by: setBy, hints: _none, ...expected } = expectedFrom(verdict);
+      const { compute_utilization_set_by: setBy, hints: _none, findings, ...expected } = expectedFrom(verdict);
+      // Rounding makes no finding that the report does not have, and hides one only where it can explain it.
+      const drawn = actual.findings.map(codeOf);
+      const shared = findings.filter((one: Shown) => drawn.includes(codeOf(one)));
+      expect(drawn, `launch ${index}`).toStrictEqual(shared.map(codeOf));
+      for (const hidden of findings.filter((one: Shown) => !drawn.includes(codeOf(one)))) {
+        expect(hidden.code, `launch ${index}`).toBe("stall_shares_unreliable");
+        const off = Math.abs(actual.stall_sum_over_warp_latency - 1);
+        expect(off - (allowed.get("/stall_sum_over_warp_latency") ?? 0) * 1.01).toBeLessThanOrEqual(0.05);
+      }
       // The page prints simplified names, and NVTX ranges only where they were recorded.
       expectLeaves(
         actual,
-        { ...expected, name_in_report: verdict.name },
+        { ...expected, findings: shared, name_in_report: verdict.name },
         (path, value) => (allowed.get(path) ?? 0) * (1 + FINE) + 1e-6 * Math.abs(value),
       );
       // At two decimals several counters may equal the utilisation; the group is the same (limiter above).
