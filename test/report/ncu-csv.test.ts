@@ -514,10 +514,45 @@ describe("launches", () => {
       ["0", "k()", "1", "2", "3"],
       ["1", "k()", "1"],
     ]);
-    const { launches } = await read(twice);
+    const { launches, findings } = await read(twice);
     expect(launches.map(({ metrics }) => metrics.number("a__b.sum"))).toEqual([3, null]);
+    expect(findings).toMatchObject([
+      {
+        code: "duplicate_metric_disagrees",
+        severity: "warning",
+        evidence: { metric: "a__b.sum", count: 2, examples: "launch 0: 1 and 3, launch 1: 1 and no number" },
+      },
+    ]);
+    expect((await read(twice.replace('"2","3"', '"2","1.0"').replace(/"1","k.*\n/, ""))).findings).toEqual([]);
     expect([...launches[0]!.metrics.names()]).toEqual(["c__d.sum", "a__b.sum"]);
     expect(launches[1]!.metrics.absence("c__d.sum")).toBe("absent");
+  });
+
+  test.each(["byte", "Mbyte", "", "cycle"])("a duration in %j is left out and said", async (unit) => {
+    const page = quoted([
+      ["ID", "Kernel Name", "gpu__time_duration.avg", "gpu__time_duration.sum"],
+      ["", "", "us", unit],
+      ["0", "k()", "2", "3"],
+      ["1", "k()", "2", ""],
+    ]);
+    const { launches, findings } = await read(page);
+    const [first] = launches;
+    expect(first!.metrics.number("gpu__time_duration.avg")).toBe(2000);
+    expect(first!.metrics.number("gpu__time_duration.sum")).toBeNull();
+    expect(first!.metrics.absence("gpu__time_duration.sum")).toBe("not_a_number");
+    expect(findings).toMatchObject([
+      {
+        code: "unexpected_unit",
+        severity: "warning",
+        message: expect.stringMatching(/^gpu__time_duration\.sum has .* where ns is expected: 1 value is left out/),
+        evidence: { metric: "gpu__time_duration.sum", unit, expected: "ns", count: 1, examples: "line 3" },
+      },
+    ]);
+    const row = details([
+      { metric: "gpu__time_duration.sum", unit, value: "3" },
+      { metric: "x__y.sum", unit: "inst", value: "1" },
+    ]);
+    expect((await read(row)).findings).toMatchObject([{ code: "unexpected_unit" }]);
   });
 
   test("rules with line breaks stay whole", async () => {

@@ -8,7 +8,7 @@ import type { Header } from "./page.ts";
 import { CAPABILITY, FAILED } from "./raw.ts";
 import { CellReader, isText, type Reading, Refused } from "./reading.ts";
 import { isTooLong, noteUnreadable, type Table } from "./table.ts";
-import { readUnit, type Unit } from "./units.ts";
+import { expectedUnit, readUnit, type Unit } from "./units.ts";
 
 const DURATION = "gpu__time_duration.sum";
 
@@ -114,7 +114,15 @@ export class DetailsTable implements Table {
     const { resaved } = this.header;
     this.#cell.read(
       text,
-      { metric, unit: printedUnit, shift: unit?.shift ?? null, isText: isText(metric), resaved },
+      {
+        metric,
+        unit: printedUnit,
+        base: unit?.base ?? null,
+        shift: unit?.shift ?? null,
+        expected: expectedUnit(metric),
+        isText: isText(metric),
+        resaved,
+      },
       line,
     );
     rows.put(this.#reading.shared(metric), this.#cell.code, this.#cell.value, this.#cell.text);

@@ -90,6 +90,8 @@ export class Layout {
 export class CellMetrics implements MetricSet {
   /** Code of a number that is exact without having been printed as one. */
   static readonly EXACT = EXACT;
+  /** True where a code stands for a number. */
+  static readonly isNumber = isNumber;
   /** True where a code still waits for the file's number format. */
   static readonly isUndecided = (code: number): boolean => code >= UNDECIDED_POINT;
   readonly #layout: Layout;

@@ -5,7 +5,7 @@ import { scanNumber } from "./numbers.ts";
 import type { Header } from "./page.ts";
 import { CellReader, isText, type Place, type Reading } from "./reading.ts";
 import { isTooLong, noteUnreadable, type Table } from "./table.ts";
-import { readUnit } from "./units.ts";
+import { expectedUnit, readUnit } from "./units.ts";
 
 /** Metrics that the reader itself needs, whatever the caller wants. */
 const ROLES: Readonly<Record<string, "duration" | "device_name" | "device_index">> = {
@@ -40,6 +40,8 @@ export class RawTable implements Table {
   #layout = new Layout([]);
   /** Metrics in front of the layout that come from the column `CC`. */
   #fromCapability: readonly number[] = [];
+  /** Places in the layout whose name stands again behind them. */
+  #repeated: readonly number[] = [];
   #warnedOfUnits = false;
 
   constructor(header: Header, reading: Reading) {
@@ -104,7 +106,7 @@ export class RawTable implements Table {
       if (isIdentification(metric)) return;
       const unit = units[column] ?? "";
       const position = this.#reading.wants(metric) ? names.push(metric) - 1 : -1;
-      const shift = readUnit(unit)?.shift ?? null;
+      const read = readUnit(unit);
       const role = Object.hasOwn(ROLES, metric) ? (ROLES[metric] ?? null) : null;
       metrics.push({
         metric,
@@ -112,13 +114,17 @@ export class RawTable implements Table {
         column,
         position,
         unit,
-        shift,
+        base: read?.base ?? null,
+        shift: read?.shift ?? null,
+        expected: expectedUnit(metric),
         isText: isText(metric),
         resaved: this.header.resaved,
       });
     });
     this.#metrics = metrics;
-    this.#layout = new Layout(names);
+    const layout = new Layout(names);
+    this.#layout = layout;
+    this.#repeated = [...names.keys()].filter((position) => layout.position(names[position] ?? "") !== position);
   }
 
   #readLaunch(cells: readonly string[], line: number, metrics: readonly MetricColumn[]): void {
@@ -147,6 +153,7 @@ export class RawTable implements Table {
       if (this.#cell.text !== null) texts.set(place.position, this.#cell.text);
     }
     this.#setCapability(identity, codes, values);
+    if (this.#repeated.length > 0) this.#noteDisagreements(codes, values, texts);
     this.#reading.countNumbers(codes.length);
     const set = new CellMetrics(this.#layout, values, codes, texts.size === 0 ? null : texts);
     if (undecided) this.#reading.addUndecided(set, this.header.resaved);
@@ -158,6 +165,26 @@ export class RawTable implements Table {
       metrics: set,
       hints: [],
     });
+  }
+
+  /** As in a report, the last of several values counts; where they differ that is said. */
+  #noteDisagreements(codes: Uint8Array, values: Float64Array, texts: ReadonlyMap<number, string>): void {
+    const shown = (at: number): string =>
+      texts.get(at) ?? (CellMetrics.isNumber(codes[at] ?? 0) ? String(values[at]) : "no number");
+    for (const dropped of this.#repeated) {
+      const metric = this.#layout.names[dropped] as string;
+      const used = this.#layout.position(metric);
+      if (shown(dropped) === shown(used)) continue;
+      this.#reading.notes.add(
+        "duplicate_metric_disagrees",
+        "warning",
+        `launch ${this.#reading.drafts.length}: ${shown(dropped)} and ${shown(used)}`,
+        (_count, examples) =>
+          `The column ${metric} stands more than once, with different values (${examples}); the last one is used.`,
+        { metric },
+        metric,
+      );
+    }
   }
 
   #setCapability(identity: Identity, codes: Uint8Array, values: Float64Array): void {

@@ -147,8 +147,12 @@ export interface Place {
   readonly metric: string;
   /** As printed. */
   readonly unit: string;
+  /** The unit as it was read, null for an unknown one. */
+  readonly base: string | null;
   /** Power of ten of the unit, null for an unknown one. */
   readonly shift: number | null;
+  /** The base unit that the metric must have, null where any will do. */
+  readonly expected: string | null;
   /** True for a metric whose cells are text. */
   readonly isText: boolean;
   readonly resaved: boolean;
@@ -194,9 +198,27 @@ export class CellReader {
       );
       return;
     }
+    if (place.expected !== null && place.expected !== place.base) {
+      this.code = NOT_A_NUMBER;
+      this.#noteUnexpected(place, place.expected, line);
+      return;
+    }
     const { code, value } = encodeNumber(number, place.shift, this.#reading.format, place.resaved);
     this.code = code;
     this.value = value;
+  }
+
+  #noteUnexpected({ metric, unit }: Place, expected: string, line: number): void {
+    const shown = unit.trim().slice(0, 64);
+    this.#reading.notes.add(
+      "unexpected_unit",
+      "warning",
+      `line ${line}`,
+      (count, examples) =>
+        `${metric} has ${shown === "" ? "no unit" : `the unit ${JSON.stringify(shown)}`} where ${expected} is expected: ${count === 1 ? "1 value is" : `${count} values are`} left out (${examples}).`,
+      { metric, unit: shown, expected },
+      metric,
+    );
   }
 }
 

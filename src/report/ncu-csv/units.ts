@@ -83,3 +83,20 @@ function singular(name: string): string | null {
   }
   return null;
 }
+
+/**
+ * The unit in base form that a metric must have, by its name; null where the name does not tell. Only names whose unit
+ * is the same on all pages of Nsight Compute 2020 to 2025 that were compared.
+ */
+export function expectedUnit(metric: string): string | null {
+  return EXPECTED.find(([names]) => names.test(metric))?.[1] ?? null;
+}
+
+const EXPECTED: readonly (readonly [names: RegExp, base: string])[] = [
+  [/^gpu__time_duration\.(?:sum|avg|min|max)$/, "ns"],
+  [/\.pct(?:_of_peak_\w+)?$/, "%"],
+  [/__cycles_(?:elapsed|active)\.(?:sum|avg|min|max)$/, "cycle"],
+  [/__cycles_elapsed\.(?:sum|avg|min|max)\.per_second$/, "hz"],
+  [/^dram__bytes(?:_read|_write)?\.(?:sum|avg|min|max)$/, "byte"],
+  [/^dram__bytes(?:_read|_write)?\.(?:sum|avg|min|max)\.per_second$/, "byte/s"],
+];
