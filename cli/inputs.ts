@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { type FileHandle, mkdtemp, open, rm, stat, writeFile } from "node:fs/promises";
+import { type FileHandle, mkdtemp, open, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -7,6 +7,7 @@ import type { OpenBytes } from "../src/base/bytes.ts";
 import { openFile } from "../src/base/file-source.ts";
 import { EXIT } from "./exit-codes.ts";
 import { CommandFailure } from "./failure.ts";
+import { keepInput, mostKept } from "./kept-input.ts";
 
 /** One report to read. */
 export interface Input {
@@ -25,8 +26,8 @@ export interface Inputs {
 
 /**
  * Opens what the user named. Readers go over a report more than once, so what is no regular file (stdin as `-`, a pipe)
- * is kept on disk meanwhile.
- * @throws CommandFailure with exit code 3 for what cannot be opened, 2 for `-` given twice.
+ * is kept on disk meanwhile, up to a limit.
+ * @throws CommandFailure with exit code 3 for what cannot be opened, 2 for `-` or a file given twice.
  */
 export async function openInputs(names: readonly string[], stdin: Readable): Promise<Inputs> {
   if (names.filter((name) => name === "-").length > 1) {
@@ -40,16 +41,17 @@ export async function openInputs(names: readonly string[], stdin: Readable): Pro
   const release = async (): Promise<void> => {
     await Promise.all(kept.map((handle) => handle.close()));
   };
-  const keep = async (source: () => Readable): Promise<string> => {
+  const keep = async (name: string, source: () => Readable): Promise<string> => {
     const handle = await namelessFile();
     kept.push(handle);
     // Opened only now: an error before somebody listens would end the process.
-    await writeFile(handle, source());
+    await keepInput(name, source(), handle, await mostKept());
     return `/dev/fd/${handle.fd}`;
   };
   try {
     const items: Input[] = [];
-    for (const name of names) items.push(await openInput(name, stdin, keep));
+    const seen = new Map<string, string>();
+    for (const name of names) items.push(await openInput(name, stdin, keep, seen));
     return { items, release };
   } catch (error) {
     await release();
@@ -67,14 +69,12 @@ async function namelessFile(): Promise<FileHandle> {
   }
 }
 
-async function openInput(
-  name: string,
-  stdin: Readable,
-  keep: (source: () => Readable) => Promise<string>,
-): Promise<Input> {
-  if (name === "-") return fileInput("stdin", await keep(() => stdin));
+type Keep = (name: string, source: () => Readable) => Promise<string>;
+
+async function openInput(name: string, stdin: Readable, keep: Keep, seen: Map<string, string>): Promise<Input> {
+  if (name === "-") return fileInput("stdin", await keep("stdin", () => stdin));
   try {
-    const kind = await stat(name);
+    const kind = await stat(name, { bigint: true });
     if (kind.isDirectory()) {
       throw new CommandFailure(EXIT.unreadable, {
         code: "not_a_file",
@@ -83,11 +83,23 @@ async function openInput(
         evidence: { file: name },
       });
     }
-    return fileInput(name, kind.isFile() ? name : await keep(() => createReadStream(name)));
+    const identity = `${kind.dev} ${kind.ino}`;
+    const earlier = seen.get(identity);
+    if (earlier !== undefined) throw givenTwice(name, earlier);
+    seen.set(identity, name);
+    return fileInput(name, kind.isFile() ? name : await keep(name, () => createReadStream(name)));
   } catch (error) {
     throw fileFailure(name, error);
   }
 }
+
+const givenTwice = (name: string, earlier: string): CommandFailure =>
+  new CommandFailure(EXIT.usage, {
+    code: "file_twice",
+    message: name === earlier ? `${name} was given twice` : `${name} is the same file as ${earlier}`,
+    hint: "Name each report once: its launches would be counted twice.",
+    evidence: { file: name, same_as: earlier },
+  });
 
 const fileInput = (name: string, path: string): Input => ({
   name,

@@ -6,13 +6,15 @@ import {
   wantsMetric,
 } from "../../src/analysis/index.ts";
 import { shortKernelName } from "../../src/charts/kernel-name.ts";
-import type { ReadFailure } from "../../src/model/report.ts";
+import { visibleText } from "../../src/charts/visible-text.ts";
 import type { ProfileResult } from "../../src/model/result.ts";
 import { readReport } from "../../src/report/detect.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CommandFailure } from "../failure.ts";
 import { fileFailure, type Input, openInputs } from "../inputs.ts";
 import { jsonText, write, writeLines, writeNamedFile } from "../output.ts";
+import { readFailure } from "../read-failure.ts";
+import { repeatedFinding, repeatedInputs } from "../same-input.ts";
 import { terminalOf } from "../terminal.ts";
 import { resultView } from "../views/result.ts";
 
@@ -38,6 +40,7 @@ export async function analyzeCommand(files: readonly string[], flags: AnalyzeFla
     const hashed = flags.json === true || flags.launches === true;
     const reports: AnalysisInput[] = [];
     for (const input of inputs.items) reports.push(await readInput(input, hashed));
+    await noteRepeated(inputs.items, reports, flags.launches === true);
     if (flags.launches === true) await printLaunches(reports);
     else
       await printResult(
@@ -65,14 +68,18 @@ async function readInput(input: Input, hashed: boolean): Promise<AnalysisInput> 
   }
 }
 
-function readFailure(file: string, failure: ReadFailure): CommandFailure {
-  const exitCode = failure.code === "no_kernels" ? EXIT.noKernel : EXIT.unreadable;
-  return new CommandFailure(exitCode, {
-    code: failure.code,
-    message: `${file}: ${failure.message}`,
-    hint: failure.hint,
-    evidence: { file, ...failure.evidence },
-  });
+/** The same report under two names is a finding; lines of launches have no place for it, so stderr gets it. */
+async function noteRepeated(items: readonly Input[], reports: AnalysisInput[], onStderr: boolean): Promise<void> {
+  for (const [index, earlier] of (await repeatedInputs(items)).entries()) {
+    const input = reports[index];
+    if (earlier === null || input === undefined) continue;
+    const finding = repeatedFinding(items[index]?.name ?? "", earlier);
+    if (onStderr) process.stderr.write(`profile-kernel: warning: ${visibleText(finding.message)}\n`);
+    else {
+      const { report } = input;
+      reports[index] = { ...input, report: { ...report, findings: [...report.findings, finding] } };
+    }
+  }
 }
 
 async function printLaunches(reports: readonly AnalysisInput[]): Promise<void> {

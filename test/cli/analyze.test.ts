@@ -192,6 +192,9 @@ describe("exit codes", () => {
     [["analyze", TINY, "--launches", "--top", "3"], 2, /cannot be used with/],
     [["analyze", TINY, "--launches", "--json"], 2, /cannot be used with/],
     [["analyze", "-", "-"], 2, /more than once/],
+    [["analyze", TINY, TINY], 2, /tiny-full\.ncu-rep\.gz was given twice\n {2}Name each report once/],
+    [["analyze", TINY, TINY.replace("/ncu/", "/./ncu/")], 2, /is the same file as .*tiny-full/],
+    [["analyze", "/dev/zero"], 3, /^profile-kernel: \/dev\/zero: this is nothing but zero bytes/],
     [["analyze", TINY, "--target", "/(/"], 2, /cannot be used/],
     [["analyze", "no/such/file.ncu-rep"], 3, /no\/such\/file\.ncu-rep does not exist\n {2}Check the path/],
     [["analyze", TINY, tmpdir()], 3, /is a folder; expected a report/],
@@ -228,6 +231,38 @@ describe("exit codes", () => {
         evidence: expect.any(Object),
       });
     }
+  });
+});
+
+describe("one report under two names", () => {
+  it("is a finding in the table and the JSON, and a warning beside lines of launches", async () => {
+    const copy = keep("copy.ncu-rep.gz", readFileSync(TINY));
+    const [table, json, lines] = await Promise.all([
+      cli(["analyze", TINY, copy]),
+      cli(["analyze", TINY, copy, "--json"]),
+      cli(["analyze", TINY, copy, "--launches"]),
+    ]);
+    expect(table.stdout).toContain("warning report_repeated");
+    expect(JSON.parse(json.stdout).findings).toContainEqual({
+      code: "report_repeated",
+      severity: "warning",
+      message: `${copy} holds the same bytes as ${TINY}: every launch in it is counted twice`,
+      launch: null,
+      evidence: { file: copy, same_as: TINY },
+    });
+    expect([table, json, lines].map(({ code }) => code)).toEqual([0, 0, 0]);
+    expect([table, json].map(({ stderr }) => stderr)).toEqual(["", ""]);
+    expect(lines.stderr).toMatch(/^profile-kernel: warning: .*copy\.ncu-rep\.gz holds the same bytes as .*\n$/);
+  });
+
+  it("is none where one byte in the middle differs", async () => {
+    const whole = fixture(`${H200}tiny-full.ncu-rep.gz`);
+    const other = Buffer.from(whole);
+    const at = other.indexOf("pointer_walk", other.length / 2);
+    other[at] = "q".charCodeAt(0);
+    const { stdout, code } = await cli(["analyze", keep("a.ncu-rep", whole), keep("b.ncu-rep", other)]);
+    expect({ code, at: at > 0 }).toEqual({ code: 0, at: true });
+    expect(stdout).not.toContain("report_repeated");
   });
 });
 
