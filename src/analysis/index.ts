@@ -145,8 +145,8 @@ function kernelResult(inputs: readonly AnalysisInput[], target: string): Result<
     });
   }
   return ok({
-    ...entry,
     kind: "kernel",
+    ...entry,
     schema_version: RESULT_SCHEMA_VERSION,
     partial: inputs.some(({ report }) => report.partial),
     others: rest.map((kernel) => other(kernel, judge)),
@@ -217,8 +217,8 @@ function launchResult(item: Item, judge: Judge, totals: Totals, provenance: Kern
     shareReason: composite ? `a ${launch.kind} spans several kernels and is in no sum` : null,
   });
   return {
-    ...entry,
     kind: "kernel",
+    ...entry,
     schema_version: RESULT_SCHEMA_VERSION,
     partial: input.report.partial,
     others: [],
