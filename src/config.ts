@@ -50,7 +50,9 @@ export const settingsSchema = z.object({
   ARTIFACTS_URL: url(["file:"])
     .optional()
     .describe("where uploaded reports are kept, as file:///path; unset: DATA_DIR/artifacts"),
-  API_URL: url(["http:", "https:"]).optional().describe("where workers on other hosts reach the API; read by ROLE=capture, which is not part of this version"),
+  API_URL: url(["http:", "https:"])
+    .optional()
+    .describe("where workers on other hosts reach the API; read by ROLE=capture, which is not part of this version"),
   API_KEY: z
     .string()
     .regex(
@@ -61,7 +63,12 @@ export const settingsSchema = z.object({
     .describe(
       "a key that the API takes in at its start, with every role, until another takes its place; also what a worker sends",
     ),
-  WORKER_POOL: z.string().min(1).max(64).default("default").describe("pool that a capture worker belongs to; as API_URL"),
+  WORKER_POOL: z
+    .string()
+    .min(1)
+    .max(64)
+    .default("default")
+    .describe("pool that a capture worker belongs to; as API_URL"),
   WORKLOADS_FILE: z.string().min(1).optional().describe("workloads that a capture worker may run; as API_URL"),
   LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])

@@ -10,7 +10,7 @@ export const isFullPipeline = (target: string): boolean =>
   target
     .trim()
     .toLowerCase()
-    .replaceAll(/[\s_-]+/g, " ") === FULL_PIPELINE;
+    .replaceAll(/[\s-]+/g, " ") === FULL_PIPELINE;
 
 type Match = (names: KernelNames) => boolean;
 

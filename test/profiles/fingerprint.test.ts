@@ -5,6 +5,8 @@ import { resolveRequest } from "../../src/profiles/resolve-request.ts";
 
 const targets = { isFullPipeline: (target: string) => target === "full pipeline", problem: () => null };
 const BASE = { target: "k", model: "a/Model", engine: "vllm", source: { kind: "report", report_ids: ["r"] } } as const;
+/** Fields that say how to measure go with a workload, not with a report. */
+const MEASURED = { source: { kind: "workload", name: "w" } } as const;
 
 function of(change: Partial<ProfileRequest>, hashes = ["h1"]): string {
   const request = resolveRequest(profileRequestSchema.parse({ ...BASE, ...change }), targets);
@@ -17,12 +19,15 @@ it("is the same for the same question, however it is put", () => {
     { engine: "VLLM" },
     { model: "model" },
     { concurrency: 1 },
-    { top_n: 10, rank: 0 },
+    { top_n: 10 },
     { session: "s", labels: { a: "b" }, force: true, reuse: "never" },
     { source: { kind: "report", report_ids: ["another id of the same bytes"] } },
   ];
   expect(new Set(same.map((change) => of(change))).size).toBe(1);
-  expect(of({ ncu: { set: "full", metrics: ["m"] } })).toBe(of({ ncu: { metrics: ["m"], set: "full" } }));
+  expect(of({ ...MEASURED, rank: 0 })).toBe(of(MEASURED));
+  expect(of({ ...MEASURED, ncu: { set: "full", metrics: ["m"] } })).toBe(
+    of({ ...MEASURED, ncu: { metrics: ["m"], set: "full" } }),
+  );
 });
 
 it("differs when anything differs that decides the result", () => {
@@ -33,13 +38,14 @@ it("differs when anything differs that decides the result", () => {
     of({ model: "other" }),
     of({ engine: "sglang" }),
     of({ concurrency: 2 }),
-    of({ rank: 1 }),
+    of(MEASURED),
+    of({ ...MEASURED, rank: 1 }),
     of({ top_n: 11 }),
-    of({ gpu: "H200" }),
-    of({ pool: "p" }),
-    of({ max_duration_s: 5 }),
+    of({ ...MEASURED, gpu: "H200" }),
+    of({ ...MEASURED, pool: "p" }),
+    of({ ...MEASURED, max_duration_s: 5 }),
     of({ revision: "r2" }),
-    of({ ncu: { set: "full" } }),
+    of({ ...MEASURED, ncu: { set: "full" } }),
     of({}, ["h2"]),
     of({}, ["h1", "h2"]),
     of({}, ["h2", "h1"]),
