@@ -22,7 +22,7 @@ import { lockDataDir } from "./db/data-dir-lock.ts";
 import { type Database, openPostgres, openSqlite } from "./db/database.ts";
 import { countByState } from "./db/profiles.ts";
 import { createHttpApp } from "./http/app.ts";
-import { createLogger } from "./observe/logger.ts";
+import { createLogger, nowAndThen } from "./observe/logger.ts";
 import { createMetrics, observeSources } from "./observe/metrics.ts";
 import type { ProfilePorts } from "./profiles/ports.ts";
 import { startReconciler } from "./profiles/reconcile.ts";
@@ -89,20 +89,27 @@ async function start(
 ): Promise<RunningService> {
   const embedded = { redis: config.REDIS_URL === undefined, database: config.DATABASE_URL === undefined };
   const isAlone = embedded.redis || embedded.database;
+  const warn = (message: string, error: unknown): void => logger.warn({ err: error }, message);
   if (isAlone) cleanups.add(takeDataDir(config));
 
   const database =
     config.DATABASE_URL === undefined
       ? await openSqlite(config.DATA_DIR)
-      : await openPostgres(config.DATABASE_URL, warner(logger, "lost a connection to Postgres"));
+      : await openPostgres(
+          config.DATABASE_URL,
+          nowAndThen((error) => warn("lost a connection to Postgres", error)),
+        );
   cleanups.add(() => database.close());
   const keys = await openAccess(config, database);
   const redis = await connectRedis(
     await redisAddress(config, logger, cleanups),
-    warner(logger, "lost a connection to Redis"),
+    nowAndThen((error) => warn("lost a connection to Redis", error)),
   );
   cleanups.add(() => redis.close());
-  const queue = await openAnalysisQueue(redis, warner(logger, "queue analysis"));
+  const queue = await openAnalysisQueue(
+    redis,
+    nowAndThen((error) => warn("queue analysis", error)),
+  );
   cleanups.add(() => queue.close());
 
   const ports: ProfilePorts = {
@@ -117,7 +124,7 @@ async function start(
     limits: { maxReportBytes: config.MAX_REPORT_BYTES, reportQuotaBytes: config.REPORT_QUOTA_BYTES },
     incoming: { bytes: 0 },
     now: Date.now,
-    warn: (message, error) => logger.warn({ err: error }, message),
+    warn,
   };
   const metrics = createMetrics(VERSION);
   observeSources(metrics, { queueJobs: () => queue.counts(), profilesByState: () => countByState(database.kysely) });
@@ -205,18 +212,6 @@ function targetProblem(target: string): string | null {
   if (!target.startsWith("/") && target.trim() !== "") return null;
   const matcher = targetMatcher(target);
   return matcher.ok ? null : matcher.error;
-}
-
-const WARN_INTERVAL_MS = 10_000;
-
-/** Logs errors that come in swarms (each attempt to connect again is one) once in a while. */
-function warner(logger: Logger, message: string): (error: Error) => void {
-  let last = Number.NEGATIVE_INFINITY;
-  return (error) => {
-    if (performance.now() - last < WARN_INTERVAL_MS) return;
-    last = performance.now();
-    logger.warn({ err: error }, message);
-  };
 }
 
 /** The routes, one file a resource. Without `ports` only what tells of the process itself. */

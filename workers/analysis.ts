@@ -2,6 +2,7 @@ import { ArtifactMissingError } from "../src/artifacts/store.ts";
 import type { Config } from "../src/config.ts";
 import { analysisJobSchema } from "../src/model/jobs.ts";
 import type { Failure } from "../src/model/profile.ts";
+import { nowAndThen } from "../src/observe/logger.ts";
 import type { Metrics } from "../src/observe/metrics.ts";
 import {
   type AnalysisAttempt,
@@ -83,7 +84,7 @@ export function startAnalysisWorker(
     }
   };
 
-  const worker = startQueueWorker(redis, limits.ANALYSIS_CONCURRENCY, process, warn);
+  const worker = startQueueWorker(redis, limits.ANALYSIS_CONCURRENCY, process, nowAndThen(warn));
   return {
     async close(giveUp) {
       const abort = (): void => stopping.abort();

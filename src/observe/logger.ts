@@ -17,3 +17,15 @@ export function createLogger(config: Pick<Config, "LOG_LEVEL">): Logger {
     pino.destination({ fd: 2, sync: true }),
   );
 }
+
+const INTERVAL_MS = 10_000;
+
+/** Passes on errors that come in swarms (each attempt to connect again is one) once in a while. */
+export function nowAndThen(warn: (error: Error) => void): (error: Error) => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return (error) => {
+    if (performance.now() - last < INTERVAL_MS) return;
+    last = performance.now();
+    warn(error);
+  };
+}

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Job, Queue, Worker } from "bullmq";
 import { ANALYSIS_QUEUE, type AnalysisJob } from "../model/jobs.ts";
 import type { RedisConnections } from "./connections.ts";
@@ -58,13 +59,22 @@ export async function openAnalysisQueue(
       await add(profileId);
     },
     counts: () => queue.getJobCounts("waiting", "active", "delayed", "completed", "failed"),
-    close: () => queue.close(),
+    close: () => withinLimit(queue.close()),
   };
 }
 
 export interface QueueWorker {
   /** Takes no more jobs; resolves when those running have ended. */
   close(): Promise<void>;
+}
+
+/** BullMQ waits without end for a Redis that goes away while it closes; by then only Redis has yet to be told. */
+const CLOSE_LIMIT_MS = 2_000;
+
+async function withinLimit(closing: Promise<unknown>): Promise<void> {
+  const limit = new AbortController();
+  const late = sleep(CLOSE_LIMIT_MS, null, { signal: limit.signal });
+  await Promise.race([closing, late]).finally(() => limit.abort());
 }
 
 /**
@@ -77,7 +87,13 @@ export function startQueueWorker(
   process: (data: unknown) => Promise<void>,
   onError: (error: Error) => void,
 ): QueueWorker {
-  const worker = new Worker<unknown, void, string>(ANALYSIS_QUEUE, (job: Job<unknown>) => process(job.data), {
+  const running = new Set<Promise<void>>();
+  const take = async ({ data }: Job<unknown>): Promise<void> => {
+    const work = process(data);
+    running.add(work);
+    await work.finally(() => running.delete(work));
+  };
+  const worker = new Worker<unknown, void, string>(ANALYSIS_QUEUE, take, {
     connection: redis.consumer(),
     prefix: PREFIX,
     concurrency,
@@ -90,5 +106,12 @@ export function startQueueWorker(
   });
   worker.on("error", onError);
   worker.on("failed", (_job, error) => onError(error));
-  return { close: () => worker.close() };
+  return {
+    async close() {
+      // Forced where Redis is away: BullMQ would wait for it, and no job is lost by that, rows are the truth.
+      const closing = worker.close(!redis.isUp()).catch(onError);
+      await Promise.allSettled(running);
+      await withinLimit(closing);
+    },
+  };
 }

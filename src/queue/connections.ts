@@ -7,6 +7,8 @@ export interface RedisConnections {
   readonly producer: Redis;
   /** Waits as long as it takes: for consumers and the subscription. */
   consumer(): Redis;
+  /** True while every connection is up, copies that BullMQ made included. */
+  isUp(): boolean;
   close(): void;
 }
 
@@ -33,6 +35,13 @@ export async function connectRedis(address: RedisAddress, onError: (error: Error
       "socketPath" in address ? new Redis({ ...all, path: address.socketPath }) : fromUrl(address.url, all);
     client.on("error", onError);
     open.push(client);
+    // BullMQ makes a copy to block on. Where it cannot close that, `close` does.
+    const duplicate = client.duplicate.bind(client);
+    client.duplicate = (...given) => {
+      const copy = duplicate(...given);
+      open.push(copy);
+      return copy;
+    };
     return client;
   };
   const producer = connect({ enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: COMMAND_LIMIT_MS });
@@ -48,7 +57,12 @@ export async function connectRedis(address: RedisAddress, onError: (error: Error
       `Redis${where} does not answer: ${error instanceof Error ? error.message : error}. Check REDIS_URL.`,
     );
   }
-  return { producer, consumer: () => connect({ maxRetriesPerRequest: null }), close };
+  return {
+    producer,
+    consumer: () => connect({ maxRetriesPerRequest: null }),
+    isUp: () => open.every(({ status }) => status === "ready"),
+    close,
+  };
 }
 
 function fromUrl(text: string, options: ClientOptions): Redis {

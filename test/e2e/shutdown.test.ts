@@ -5,6 +5,7 @@ import { processStartTime } from "../../src/queue/process-identity.ts";
 import { temporaryFolder } from "../helpers/databases.ts";
 import { fixture, H200 } from "../helpers/fixtures.ts";
 import { startServiceProcess } from "../helpers/process.ts";
+import { testRedis } from "../helpers/redis.ts";
 import { clientOf, submit, untilFinal, upload } from "../helpers/service.ts";
 import { until } from "../helpers/until.ts";
 
@@ -49,6 +50,18 @@ it("gives running analyses back when the time for them is over", async () => {
   const second = await startServiceProcess({ DATA_DIR });
   expect(await untilFinal(clientOf(second.url), id)).toMatchObject({ state: "succeeded", last_event: 3 });
   await second.end("SIGTERM");
+});
+
+it("ends in order while Redis is away", async () => {
+  const redis = testRedis(temporaryFolder());
+  await redis.start();
+  const service = await startServiceProcess({ DATA_DIR: temporaryFolder(), REDIS_URL: redis.url });
+  const call = clientOf(service.url);
+  const { id: reportId } = await upload(call, SMALL);
+  await redis.kill();
+  await until(async () => (await call("GET", "/readyz")).status === 503);
+  await submit(call, reportId);
+  expect(await service.end("SIGTERM")).toBe(0);
 });
 
 it("ends at once on a second signal, and its Redis with it", async () => {
