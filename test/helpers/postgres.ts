@@ -56,6 +56,8 @@ export async function startPostgres(
     return { server, admin: await connect(url("postgres"), server) };
   };
   let running = await run();
+  // Whatever becomes of the tests, nothing stays behind.
+  process.once("exit", () => running.server.kill("SIGQUIT"));
   const down = async (): Promise<void> => {
     await running.admin.end();
     const ended = once(running.server, "exit");

@@ -20,6 +20,7 @@ export async function startServiceProcess(settings: Record<string, string>): Pro
     env: { PATH: process.env.PATH ?? "", PORT: "0", LOG_LEVEL: "warn", ...settings },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
+  process.once("exit", () => child.kill("SIGKILL"));
   let log = "";
   child.stderr?.on("data", (chunk) => {
     log += chunk;

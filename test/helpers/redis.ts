@@ -15,6 +15,8 @@ export interface TestRedis {
 export function testRedis(folder: string): TestRedis {
   const socket = join(folder, "redis.sock");
   let server: ReturnType<typeof spawn> | null = null;
+  // Whatever becomes of the tests, nothing stays behind.
+  process.once("exit", () => server?.kill("SIGKILL"));
   return {
     url: `unix:${socket}`,
     async start() {
