@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { endAtExit } from "./end-at-exit.ts";
 
 /** A real Postgres of this test file's own, on a unix socket, gone at its end. */
 export interface TestPostgres {
@@ -52,12 +53,10 @@ export async function startPostgres(
   const url = (database: string): string =>
     `postgres://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`;
   const run = async (): Promise<{ server: ChildProcess; admin: pg.Client }> => {
-    const server = spawn(join(bin, "postgres"), args, { ...options, stdio: "ignore" });
+    const server = endAtExit(spawn(join(bin, "postgres"), args, { ...options, stdio: "ignore" }));
     return { server, admin: await connect(url("postgres"), server) };
   };
   let running = await run();
-  // Whatever becomes of the tests, nothing stays behind.
-  process.once("exit", () => running.server.kill("SIGQUIT"));
   const down = async (): Promise<void> => {
     await running.admin.end();
     const ended = once(running.server, "exit");

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { endAtExit } from "./end-at-exit.ts";
 
 /** The service as a process of its own: `profile-kernel serve`. */
 export interface ServiceProcess {
@@ -16,11 +17,12 @@ const CLI = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 
 /** Starts it with exactly these settings beside PATH and waits until it listens. */
 export async function startServiceProcess(settings: Record<string, string>): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [CLI, "serve"], {
-    env: { PATH: process.env.PATH ?? "", PORT: "0", LOG_LEVEL: "warn", ...settings },
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
-  });
-  process.once("exit", () => child.kill("SIGKILL"));
+  const child = endAtExit(
+    spawn(process.execPath, [CLI, "serve"], {
+      env: { PATH: process.env.PATH ?? "", PORT: "0", LOG_LEVEL: "warn", ...settings },
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    }),
+  );
   let log = "";
   child.stderr?.on("data", (chunk) => {
     log += chunk;

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
+import { endAtExit } from "./end-at-exit.ts";
 
 /** A redis-server of the test's own that can be ended and started again on the same socket. */
 export interface TestRedis {
@@ -15,15 +16,15 @@ export interface TestRedis {
 export function testRedis(folder: string): TestRedis {
   const socket = join(folder, "redis.sock");
   let server: ReturnType<typeof spawn> | null = null;
-  // Whatever becomes of the tests, nothing stays behind.
-  process.once("exit", () => server?.kill("SIGKILL"));
   return {
     url: `unix:${socket}`,
     async start() {
-      server = spawn(
-        "redis-server",
-        ["--port", "0", "--unixsocket", socket, "--dir", folder, "--appendonly", "yes", "--save", ""],
-        { stdio: "ignore" },
+      server = endAtExit(
+        spawn(
+          "redis-server",
+          ["--port", "0", "--unixsocket", socket, "--dir", folder, "--appendonly", "yes", "--save", ""],
+          { stdio: "ignore" },
+        ),
       );
       const client = new Redis({ path: socket, lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
       client.on("error", () => {});
