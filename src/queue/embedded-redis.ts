@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { access, chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { access, chmod, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -161,10 +161,14 @@ async function launch(
   const ended = guardian.then(() => {
     over = true;
   });
-  guardian.stdout.setEncoding("utf8").on("data", (line: string) => {
-    const pid = Number.parseInt(line, 10);
-    // Without a record the guardian still ends the server; only what outlives both is not found again.
-    if (pid > 0) writeRecord(record, pid, temporary).catch(() => {});
+  const recorded = new Promise<void>((resolve) => {
+    guardian.stdout.setEncoding("utf8").once("data", (line: string) => {
+      // Without a record the guardian still ends the server; only what outlives both is not found again.
+      writeRecord(record, Number.parseInt(line, 10), temporary)
+        .catch(() => {})
+        .finally(resolve);
+    });
+    void ended.finally(resolve);
   });
 
   const client = new Redis({ path: socketPath, lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
@@ -191,12 +195,16 @@ async function launch(
   } finally {
     client.disconnect();
   }
+  await recorded;
   return { ended, end: () => guardian.stdin.end() };
 }
 
 async function writeRecord(record: string, pid: number, temporary: string | null): Promise<void> {
   const start_time = await processStartTime(pid);
-  if (start_time) await writeFile(record, JSON.stringify({ pid, start_time, temporary }));
+  if (start_time === null) return;
+  // Renamed, so that whoever reads it reads all of it.
+  await writeFile(`${record}.new`, JSON.stringify({ pid, start_time, temporary }));
+  await rename(`${record}.new`, record);
 }
 
 /** Ends the server that `record` names, if it still runs, and removes its temporary folder unless it is `keep`. */
