@@ -6,7 +6,7 @@
  * Data lies in memory (/dev/shm) unless --folder names another place: a disk that takes its time makes both sides equal,
  * so this is the harder case, and the ratio does not depend on the disk's mood.
  *
- *   npx tsx bench/post-profiles.ts [--rounds 5] [--seconds 5] [--connections 50] [--folder /tmp]
+ *   npx tsx bench/post-profiles.ts [--rounds 7] [--seconds 5] [--connections 50] [--folder /tmp]
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ import type { ServerSettings, Serving } from "./post-profiles-server.ts";
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: "string", default: "5" },
+    rounds: { type: "string", default: "7" },
     seconds: { type: "string", default: "5" },
     connections: { type: "string", default: "50" },
     folder: { type: "string", default: existsSync("/dev/shm") ? "/dev/shm" : tmpdir() },
