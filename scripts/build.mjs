@@ -1,6 +1,6 @@
 // Bundles the entry points into dist/. Runs after `npm install` (script "prepare") and before demo, start and the tests;
 // takes about a second.
-import { access, readFile, rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -49,26 +49,11 @@ const options = {
   logLevel: "warning",
 };
 
-/** Those that do not exist in a tree are left out. */
-async function present(entries) {
-  const found = {};
-  for (const [name, path] of Object.entries(entries)) {
-    if (
-      await access(root + path).then(
-        () => true,
-        () => false,
-      )
-    )
-      found[name] = root + path;
-  }
-  return found;
-}
-
 await rm(`${root}dist`, { recursive: true, force: true });
-await build({ ...options, entryPoints: await present({ cli: "cli/main.ts" }), plugins: [parsedJson, serviceOutside] });
+await build({ ...options, entryPoints: { cli: `${root}cli/main.ts` }, plugins: [parsedJson, serviceOutside] });
 await build({
   ...options,
   splitting: true,
-  entryPoints: await present({ main: "src/main.ts", "analysis-thread": "workers/analysis-thread.ts" }),
+  entryPoints: { main: `${root}src/main.ts`, "analysis-thread": `${root}workers/analysis-thread.ts` },
   plugins: [parsedJson],
 });

@@ -15,8 +15,9 @@ import { startAnalysisWorker } from "../workers/analysis.ts";
 import { type Keys, openKeys } from "./access/keys.ts";
 import type { Role } from "./access/roles.ts";
 import { isFullPipeline } from "./analysis/index.ts";
-import { targetMatcher } from "./analysis/target.ts";
+import { targetProblem } from "./analysis/target.ts";
 import { openFileStore } from "./artifacts/file-store.ts";
+import { within } from "./base/deadline.ts";
 import { type Config, ConfigError, isLoopback } from "./config.ts";
 import { lockDataDir } from "./db/data-dir-lock.ts";
 import { type Database, openPostgres, openSqlite } from "./db/database.ts";
@@ -207,13 +208,6 @@ async function redisAddress(
   return { socketPath: server.socketPath };
 }
 
-/** Only a pattern can be wrong, and an empty name; nothing needs compiling for the rest. */
-function targetProblem(target: string): string | null {
-  if (!target.startsWith("/") && target.trim() !== "") return null;
-  const matcher = targetMatcher(target);
-  return matcher.ok ? null : matcher.error;
-}
-
 /** The routes, one file a resource. Without `ports` only what tells of the process itself. */
 export async function registerRoutes(
   app: FastifyInstance,
@@ -243,16 +237,12 @@ function createHealth(database: Database, redis: RedisConnections): Health & { r
   };
 }
 
-async function answers(question: Promise<unknown>): Promise<boolean> {
-  const timer = new AbortController();
-  const late = sleep(CHECK_LIMIT_MS, false, { signal: timer.signal }).catch(() => false);
-  const answered = await Promise.race([
+const answers = (question: Promise<unknown>): Promise<boolean> =>
+  within(
+    CHECK_LIMIT_MS,
     question.then(
       () => true,
       () => false,
     ),
-    late,
-  ]);
-  timer.abort();
-  return answered;
-}
+    false,
+  );

@@ -12,6 +12,8 @@ export const isFullPipeline = (target: string): boolean =>
     .toLowerCase()
     .replaceAll(/[\s-]+/g, " ") === FULL_PIPELINE;
 
+const EMPTY = "the target is empty";
+
 type Match = (names: KernelNames) => boolean;
 
 const known = (names: KernelNames): string[] =>
@@ -42,7 +44,7 @@ export function targetMatcher(target: string): Result<Match, string> {
   const pattern = byPattern(target);
   if (pattern !== null) return pattern;
   const wanted = target.trim();
-  if (wanted === "") return err("the target is empty");
+  if (wanted === "") return err(EMPTY);
   const spelled = normalizeName(wanted);
   return ok(
     (names) =>
@@ -51,4 +53,11 @@ export function targetMatcher(target: string): Result<Match, string> {
       (names.function ?? baseName(names.display)) === wanted ||
       (names.demangled !== null && names.demangled !== "" && normalizeName(names.demangled) === spelled),
   );
+}
+
+/** Why a target cannot be used, or null. Only patterns and emptiness can be wrong; names are not prepared for matching. */
+export function targetProblem(target: string): string | null {
+  const pattern = byPattern(target);
+  if (pattern !== null) return pattern.ok ? null : pattern.error;
+  return target.trim() === "" ? EMPTY : null;
 }

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Job, Queue, Worker } from "bullmq";
+import { within } from "../base/deadline.ts";
 import { ANALYSIS_QUEUE, type AnalysisJob } from "../model/jobs.ts";
 import type { RedisConnections } from "./connections.ts";
 
@@ -59,7 +59,7 @@ export async function openAnalysisQueue(
       await add(profileId);
     },
     counts: () => queue.getJobCounts("waiting", "active", "delayed", "completed", "failed"),
-    close: () => withinLimit(queue.close()),
+    close: () => within(CLOSE_LIMIT_MS, queue.close(), undefined),
   };
 }
 
@@ -70,12 +70,6 @@ export interface QueueWorker {
 
 /** BullMQ waits without end for a Redis that goes away while it closes; by then only Redis has yet to be told. */
 const CLOSE_LIMIT_MS = 2_000;
-
-async function withinLimit(closing: Promise<unknown>): Promise<void> {
-  const limit = new AbortController();
-  const late = sleep(CLOSE_LIMIT_MS, null, { signal: limit.signal });
-  await Promise.race([closing, late]).finally(() => limit.abort());
-}
 
 /**
  * Takes jobs of queue `analysis`. Locks are short, so that the work of a process that died is taken up by another one
@@ -111,7 +105,7 @@ export function startQueueWorker(
       // Forced where Redis is away: BullMQ would wait for it, and no job is lost by that, rows are the truth.
       const closing = worker.close(!redis.isUp()).catch(onError);
       await Promise.allSettled(running);
-      await withinLimit(closing);
+      await within(CLOSE_LIMIT_MS, closing, undefined);
     },
   };
 }

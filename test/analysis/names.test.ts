@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { nameKey, normalizeName } from "../../src/analysis/names.ts";
-import { isFullPipeline, targetMatcher } from "../../src/analysis/target.ts";
+import { isFullPipeline, targetMatcher, targetProblem } from "../../src/analysis/target.ts";
 import type { KernelNames } from "../../src/model/launch.ts";
 
 const names = (rest: Partial<KernelNames>): KernelNames => ({
@@ -120,6 +120,13 @@ describe("a target", () => {
     expect(targetMatcher("/(/")).toMatchObject({ ok: false });
     expect(targetMatcher("/(?=x)/")).toMatchObject({ ok: false });
     expect(targetMatcher("  ")).toMatchObject({ ok: false });
+  });
+
+  test("what is wrong with a target is the same whether it is asked for or met while matching", () => {
+    for (const target of ["gemm", " gemm ", "/ge.m/", "/GEMM/i", "/gemm/zz", "/(/", "/", "", "  "]) {
+      const matcher = targetMatcher(target);
+      expect(targetProblem(target)).toBe(matcher.ok ? null : matcher.error);
+    }
   });
 
   test("the full pipeline", () => {

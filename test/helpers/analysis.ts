@@ -1,15 +1,12 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { type AnalysisInput, analyze, wantsMetric } from "../../src/analysis/index.ts";
-import { openFile } from "../../src/base/file-source.ts";
+import { type AnalysisInput, analyze } from "../../src/analysis/index.ts";
 import type { ProfileResult } from "../../src/model/result.ts";
-import { readReport } from "../../src/report/detect.ts";
+import { inputFrom } from "./verdicts.ts";
 
 /** A report as the command line and the service hand it to the analysis. */
 export async function analysisInput(path: string): Promise<AnalysisInput> {
-  const report = await readReport(openFile(path), { wantMetric: wantsMetric });
-  if (!report.ok) throw new Error(report.error.message);
-  return { report: report.value, id: null, sha256: createHash("sha256").update(readFileSync(path)).digest("hex") };
+  return { ...(await inputFrom(path)), sha256: createHash("sha256").update(readFileSync(path)).digest("hex") };
 }
 
 /** The result for a target, or what went wrong as an error. */
