@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Kysely, PostgresDialect } from "kysely";
 import Libsql from "libsql";
 import pg from "pg";
@@ -29,6 +30,26 @@ function reason(error: unknown): string {
 /** Type number of Postgres's `bigint` (pg_type.dat): times and byte counts, all below 2^53. */
 const INT8_OID = 20;
 
+/** How long one process waits for another that writes. */
+const BUSY_LIMIT_MS = 10_000;
+const BUSY_RETRY_MS = 10;
+
+/**
+ * Tries again while the file is locked. Where two processes could wait for each other SQLite does not wait at all
+ * (sqlite3_busy_handler), and switching a new file to WAL is such a place.
+ */
+async function untilFree(step: () => void): Promise<void> {
+  for (const deadline = performance.now() + BUSY_LIMIT_MS; ; ) {
+    try {
+      return step();
+    } catch (error) {
+      const isBusy = error instanceof Error && "code" in error && error.code === "SQLITE_BUSY";
+      if (!isBusy || performance.now() > deadline) throw error;
+      await sleep(BUSY_RETRY_MS);
+    }
+  }
+}
+
 /**
  * Opens SQLite under `dataDir`, creating and migrating it. WAL with `synchronous=FULL`: a commit is on the disk when it
  * returns.
@@ -37,9 +58,9 @@ export async function openSqlite(dataDir: string): Promise<Database> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const libsql = new Libsql(join(dataDir, "profile-kernel.sqlite"));
   // First, so that a second process that migrates at the same moment waits here too.
-  libsql.exec("pragma busy_timeout = 10000");
+  libsql.exec(`pragma busy_timeout = ${BUSY_LIMIT_MS}`);
   for (const pragma of ["journal_mode = wal", "synchronous = full", "foreign_keys = on", "trusted_schema = off"]) {
-    libsql.exec(`pragma ${pragma}`);
+    await untilFree(() => libsql.exec(`pragma ${pragma}`));
   }
   const kysely = new Kysely<Tables>({ dialect: sqliteDialect(libsql) });
   return opened("sqlite", kysely);
