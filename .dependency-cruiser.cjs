@@ -14,6 +14,13 @@ const PACKAGES = {
   "src/queue": [["bullmq"], ["ioredis"], ["execa", "the embedded redis-server"]],
   "src/artifacts": [],
   "src/access": [],
+  "src/leases": [["ioredis"], ["uuid", "version 7 ids"]],
+  "src/fleet": [],
+  "src/capture": [
+    ["execa", "programs of the host"],
+    ["yaml", "workloads.yaml"],
+    ["re2js", "log patterns run in linear time"],
+  ],
   "src/http": [
     ["fastify"],
     ["@fastify/swagger"],
@@ -38,7 +45,11 @@ const FOLDERS = {
   "src/artifacts": ["src/base", "src/model", "src/observe", "src/config"],
   "src/access": ["src/base", "src/model", "src/db"],
   "src/observe": ["src/base", "src/model", "src/config"],
-  "src/profiles": ["src/base", "src/model", "src/db", "src/queue", "src/artifacts"],
+  "src/leases": ["src/base", "src/model", "src/observe", "src/config"],
+  "src/fleet": ["src/base", "src/model", "src/db"],
+  // Hands on bytes: what it needs of readers, leases and the API is handed in.
+  "src/capture": ["src/base", "src/model", "src/hardware"],
+  "src/profiles": ["src/base", "src/model", "src/db", "src/queue", "src/artifacts", "src/fleet"],
   "src/http": ["src/base", "src/model", "src/config", "src/observe", "src/access"],
   routes: [
     "src/base",
@@ -49,6 +60,8 @@ const FOLDERS = {
     "src/hardware",
     "src/charts",
     "src/access",
+    "src/fleet",
+    "src/leases",
   ],
   workers: [
     "src/base",
