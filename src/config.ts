@@ -29,7 +29,9 @@ export const settingsSchema = z.object({
   ROLE: z
     .enum(["all", "api", "capture", "analysis", "webhook"])
     .default("all")
-    .describe("what this process does: everything (all), answers HTTP (api), analyses reports (analysis)"),
+    .describe(
+      "what this process does: everything (all), answers HTTP (api), analyses reports (analysis), profiles on a GPU host (capture)",
+    ),
   HOST: z
     .string()
     .min(1)
@@ -50,9 +52,7 @@ export const settingsSchema = z.object({
   ARTIFACTS_URL: url(["file:"])
     .optional()
     .describe("where uploaded reports are kept, as file:///path; unset: DATA_DIR/artifacts"),
-  API_URL: url(["http:", "https:"])
-    .optional()
-    .describe("where workers on other hosts reach the API; read by ROLE=capture, which is not part of this version"),
+  API_URL: url(["http:", "https:"]).optional().describe("where a worker on a GPU host reaches the API (ROLE=capture)"),
   API_KEY: z
     .string()
     .regex(
@@ -68,8 +68,26 @@ export const settingsSchema = z.object({
     .min(1)
     .max(64)
     .default("default")
-    .describe("pool that a capture worker belongs to; as API_URL"),
-  WORKLOADS_FILE: z.string().min(1).optional().describe("workloads that a capture worker may run; as API_URL"),
+    .describe("pool that a worker belongs to: hosts that can stand in for one another"),
+  WORKER_ID: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, "expected 1 to 128 of A-Za-z0-9, '.', '_' and '-'")
+    .optional()
+    .describe("name of a worker, kept over restarts; unset: host name and pool"),
+  WORKLOADS_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("workloads.yaml: what a worker may run; ROLE=all takes captures only where it is set"),
+  NCU: z.string().min(1).default("ncu").describe("Nsight Compute's command line: a name on the PATH or a path"),
+  NSYS: z.string().min(1).optional().describe("nsys; unset: on the PATH, or beside ncu"),
+  NVIDIA_SMI: z.string().min(1).default("nvidia-smi").describe("nvidia-smi: a name on the PATH or a path"),
+  NO_WORKER_TIMEOUT_S: z.coerce
+    .number()
+    .positive()
+    .max(86_400 * 7)
+    .default(600)
+    .describe("how long a profile waits for a worker of its pool to come back before it fails with no_worker"),
   LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
     .default("info")
@@ -107,7 +125,7 @@ type Settings = z.infer<typeof settingsSchema>;
 
 /** The settings with what follows from them. Roles of later versions are refused by `readConfig`. */
 export interface Config extends Omit<Settings, "ROLE"> {
-  readonly ROLE: "all" | "api" | "analysis";
+  readonly ROLE: "all" | "api" | "analysis" | "capture";
   /** Absolute. */
   readonly DATA_DIR: string;
 }
@@ -146,10 +164,19 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   }
   const settings = parsed.data;
   const { ROLE } = settings;
-  if (ROLE === "capture" || ROLE === "webhook") {
-    throw new ConfigError(`ROLE=${ROLE} is not part of this version. Use all, api or analysis.`);
+  if (ROLE === "webhook") {
+    throw new ConfigError("ROLE=webhook is not part of this version. Use all, api, analysis or capture.");
   }
-  if (ROLE !== "all" && (settings.REDIS_URL === undefined || settings.DATABASE_URL === undefined)) {
+  if (ROLE === "capture") {
+    const missing = (["REDIS_URL", "API_URL", "WORKLOADS_FILE"] as const).filter(
+      (name) => settings[name] === undefined,
+    );
+    if (missing.length > 0) {
+      throw new ConfigError(
+        `ROLE=capture needs ${missing.join(", ")}: a worker takes its jobs from the Redis and hands its reports to the API of the service.`,
+      );
+    }
+  } else if (ROLE !== "all" && (settings.REDIS_URL === undefined || settings.DATABASE_URL === undefined)) {
     throw new ConfigError(
       `ROLE=${ROLE} needs REDIS_URL and DATABASE_URL: the embedded Redis and database serve one process only. Set both, or use ROLE=all.`,
     );

@@ -32,7 +32,12 @@ it.each([
   [{ ROLE: "boss" }, /ROLE=boss: expected one of "all"\|"api"/],
   [{ MAX_REPORT_BYTES: "lots" }, /MAX_REPORT_BYTES=lots: expected bytes, such as/],
   [{ LOG_LEVEL: "loud" }, /LOG_LEVEL=loud: /],
-  [{ ROLE: "capture" }, /^ROLE=capture is not part of this version\. Use all, api or analysis\.$/],
+  [{ ROLE: "webhook" }, /^ROLE=webhook is not part of this version\. Use all, api, analysis or capture\.$/],
+  [{ ROLE: "capture" }, /^ROLE=capture needs REDIS_URL, API_URL, WORKLOADS_FILE: /],
+  [
+    { ROLE: "capture", REDIS_URL: "redis://localhost", API_URL: "http://localhost" },
+    /^ROLE=capture needs WORKLOADS_FILE: /,
+  ],
   [{ ROLE: "api" }, /^ROLE=api needs REDIS_URL and DATABASE_URL/],
   [{ ROLE: "analysis", REDIS_URL: "redis://localhost" }, /^ROLE=analysis needs REDIS_URL and DATABASE_URL/],
 ])("refuses %o with a sentence", (env, message) => {

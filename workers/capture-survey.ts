@@ -1,0 +1,96 @@
+import { clusterByDuration } from "../src/analysis/clusters.ts";
+import { reportedDuration } from "../src/analysis/duration.ts";
+import { nameKey } from "../src/analysis/names.ts";
+import { targetMatcher } from "../src/analysis/target.ts";
+import { openFile } from "../src/base/file-source.ts";
+import { err, ok, type Result } from "../src/base/result.ts";
+import type { SurveyCluster, SurveyLaunch } from "../src/capture/plan.ts";
+import { baseName } from "../src/model/kernel-name.ts";
+import type { Launch } from "../src/model/launch.ts";
+import { DEFAULT_READ_LIMITS, type ReadFailure } from "../src/model/report.ts";
+import { readReport } from "../src/report/detect.ts";
+
+/** Counters that stand for all: where these are NaN in every launch, none was taken. */
+const PROBES = ["gpu__time_duration.sum", "sm__cycles_active.avg", "sm__throughput.avg.pct_of_peak_sustained_elapsed"];
+
+/** What a report that was just written holds, as far as a capture needs to know. */
+export interface ReportSummary {
+  readonly launches: number;
+  readonly failedLaunches: number;
+  /** Names of the kernels in it, each once, in order. */
+  readonly kernels: readonly string[];
+  readonly allCountersNaN: boolean;
+  readonly matching: readonly SurveyLaunch[];
+  readonly clusters: readonly SurveyCluster[];
+  /** Launches that match the target and have no time. */
+  readonly untimed: number;
+}
+
+/**
+ * Reads a report of this host.
+ * @param target a target as requests give it; only launches that it means are surveyed.
+ */
+export async function summarize(path: string, target: string): Promise<Result<ReportSummary, ReadFailure>> {
+  const report = await readReport(openFile(path), {
+    limits: DEFAULT_READ_LIMITS,
+    wantMetric: (name) => PROBES.includes(name) || name.startsWith("gpu__time_duration"),
+  });
+  if (!report.ok) return report;
+  const { launches } = report.value;
+  const matches = targetMatcher(target);
+  if (!matches.ok) return err({ code: "malformed", message: matches.error, hint: "give another target", evidence: {} });
+
+  const counts = new Map<string, number>();
+  const matching: SurveyLaunch[] = [];
+  let untimed = 0;
+  for (const launch of launches) {
+    const functionName = functionOf(launch);
+    const ordinal = (counts.get(functionName) ?? 0) + 1;
+    counts.set(functionName, ordinal);
+    if (launch.failure !== null || !matches.value(launch.names)) continue;
+    const duration = reportedDuration(launch);
+    if (duration === null || !(duration.ns > 0)) untimed += 1;
+    else {
+      const { grid, block } = launch;
+      matching.push({
+        functionName,
+        kernel: nameKey(launch.names).key,
+        ordinal,
+        grid,
+        block,
+        duration_ns: duration.ns,
+      });
+    }
+  }
+  return ok({
+    launches: launches.length,
+    failedLaunches: launches.filter(({ failure }) => failure !== null).length,
+    kernels: [...counts.keys()],
+    allCountersNaN: launches.length > 0 && launches.every(hasNoNumber),
+    matching,
+    clusters: clustersOf(matching),
+    untimed,
+  });
+}
+
+const functionOf = ({ names }: Launch): string => names.function ?? baseName(names.display);
+
+const hasNoNumber = ({ metrics }: Launch): boolean =>
+  PROBES.some((name) => metrics.absence(name) === "nan") && PROBES.every((name) => metrics.number(name) === null);
+
+/** Kernel, then shape, then durations that belong together. */
+function clustersOf(launches: readonly SurveyLaunch[]): SurveyCluster[] {
+  const shapes = new Map<string, SurveyLaunch[]>();
+  for (const launch of launches) {
+    const key = JSON.stringify([launch.functionName, launch.kernel, launch.grid, launch.block]);
+    const shape = shapes.get(key);
+    if (shape) shape.push(launch);
+    else shapes.set(key, [launch]);
+  }
+  return [...shapes.values()].flatMap((shape) =>
+    clusterByDuration(shape, ({ duration_ns }) => duration_ns).map((cluster) => ({
+      kernel: shape[0]?.kernel ?? "",
+      launches: cluster,
+    })),
+  );
+}
