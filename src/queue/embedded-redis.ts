@@ -5,7 +5,7 @@ import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { execa } from "execa";
 import { Redis } from "ioredis";
-import { endProcess, processStartTime } from "./process-identity.ts";
+import { endProcess, processStartTime } from "../base/process-identity.ts";
 
 /** A redis-server that belongs to this process and ends with it, also when this process is killed. */
 export interface EmbeddedRedis {

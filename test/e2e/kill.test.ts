@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { processStartTime } from "../../src/base/process-identity.ts";
 import { FINAL_STATES } from "../../src/model/profile.ts";
-import { processStartTime } from "../../src/queue/process-identity.ts";
 import { onBothDatabases } from "../helpers/databases.ts";
 import { fixture, H200 } from "../helpers/fixtures.ts";
 import { startServiceProcess } from "../helpers/process.ts";

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
+import { endProcess, processStartTime } from "../../src/base/process-identity.ts";
 import { connectRedis } from "../../src/queue/connections.ts";
 import { startEmbeddedRedis } from "../../src/queue/embedded-redis.ts";
-import { endProcess, processStartTime } from "../../src/queue/process-identity.ts";
 import { temporaryFolder } from "../helpers/databases.ts";
 import { until } from "../helpers/until.ts";
 
