@@ -16,6 +16,9 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** What queries run on: the database, or a transaction of it. */
+export type Connection = Kysely<Tables>;
+
 /** The database cannot be opened; the message is a sentence for the person who starts the service. */
 export class DatabaseUnavailableError extends Error {
   override readonly name = "DatabaseUnavailableError";

@@ -1,9 +1,10 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Engine, Migration } from "./migration.ts";
 import { initial } from "./migrations/0001-initial.ts";
+import { capture } from "./migrations/0002-capture.ts";
 import type { Tables } from "./tables.ts";
 
-const MIGRATIONS: readonly Migration[] = [initial];
+const MIGRATIONS: readonly Migration[] = [initial, capture];
 
 /** Any constant does, as long as every process of this project takes the same (`pg_advisory_xact_lock`). */
 const MIGRATION_LOCK = 7_305_808_873;

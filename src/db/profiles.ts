@@ -1,5 +1,6 @@
 import type { ExpressionBuilder, Kysely, Selectable, Updateable } from "kysely";
-import { FINAL_STATES, type ProfileState } from "../model/profile.ts";
+import { FINAL_STATES, PROFILE_STATES, type ProfileState } from "../model/profile.ts";
+import { insertProfileReports } from "./reports.ts";
 import type { ProfilesTable, Tables } from "./tables.ts";
 
 export type ProfileRow = Selectable<ProfilesTable>;
@@ -19,10 +20,20 @@ export interface ProfilePosition {
   readonly id: string;
 }
 
-export type NewProfile = Omit<
-  ProfileRow,
-  "state" | "last_event" | "attempt" | "progress" | "failure" | "updated_at_ms" | "started_at_ms" | "finished_at_ms"
->;
+/** What changes in the life of a profile, beside its state and the number of its newest event. */
+type Changing =
+  | "progress"
+  | "failure"
+  | "attempt"
+  | "started_at_ms"
+  | "finished_at_ms"
+  | "worker_id"
+  | "capture_attempts"
+  | "capture";
+
+export type ProfileChanges = Updateable<Pick<ProfilesTable, Changing>>;
+
+export type NewProfile = Omit<ProfileRow, "state" | "last_event" | "updated_at_ms" | Changing>;
 
 export interface StateChange {
   readonly id: string;
@@ -32,9 +43,7 @@ export interface StateChange {
   /** Where given, the change happens only for the worker that began this attempt. */
   readonly attempt?: number;
   readonly now_ms: number;
-  readonly columns?: Updateable<
-    Pick<ProfilesTable, "progress" | "failure" | "attempt" | "started_at_ms" | "finished_at_ms">
-  >;
+  readonly columns?: ProfileChanges;
   /** What the event tells beside the state. */
   readonly data?: Readonly<Record<string, unknown>>;
 }
@@ -55,15 +64,13 @@ export async function insertProfile(
     updated_at_ms: profile.created_at_ms,
     started_at_ms: null,
     finished_at_ms: null,
+    worker_id: null,
+    capture_attempts: 0,
+    capture: null,
   };
   await db.insertInto("profiles").values(row).execute();
   await insertEvent(db, row, {});
-  if (reportIds.length > 0) {
-    await db
-      .insertInto("profile_reports")
-      .values(reportIds.map((report_id, position) => ({ profile_id: row.id, position, report_id })))
-      .execute();
-  }
+  await insertProfileReports(db, row.id, reportIds);
   return row;
 }
 
@@ -111,18 +118,26 @@ async function insertEvent(
     .execute();
 }
 
-/** Begins another attempt at a profile that is already in `state`: no event, since the state stays. */
-export async function nextAttempt(
+/**
+ * Changes a profile that stays in its state: no event.
+ * @returns the row after the change, or null where it is unknown, in another state or in the hands of another attempt.
+ */
+export async function changeColumns(
   db: Kysely<Tables>,
-  id: string,
-  state: ProfileState,
-  now_ms: number,
+  change: {
+    readonly id: string;
+    readonly state: ProfileState;
+    readonly attempt: number;
+    readonly now_ms: number;
+    readonly columns: ProfileChanges;
+  },
 ): Promise<ProfileRow | null> {
   const row = await db
     .updateTable("profiles")
-    .set((builder) => ({ attempt: builder("attempt", "+", 1), updated_at_ms: now_ms }))
-    .where("id", "=", id)
-    .where("state", "=", state)
+    .set({ ...change.columns, updated_at_ms: change.now_ms })
+    .where("id", "=", change.id)
+    .where("state", "=", change.state)
+    .where("attempt", "=", change.attempt)
     .returningAll()
     .executeTakeFirst();
   return row ?? null;
@@ -151,16 +166,20 @@ export async function listProfiles(
 const isAfter = (builder: ExpressionBuilder<Tables, "profiles">, { created_at_ms, id }: ProfilePosition) =>
   builder(builder.refTuple("created_at_ms", "id"), "<", builder.tuple(created_at_ms, id));
 
+const UNFINISHED = PROFILE_STATES.filter((state) => !FINAL_STATES.has(state));
+
+export type UnfinishedProfile = Pick<ProfileRow, "id" | "state" | "pool" | "worker_id" | "created_at_ms">;
+
 /** Unfinished profiles in id order: what the reconciler walks through. */
 export async function unfinishedProfiles(
   db: Kysely<Tables>,
   afterId: string | null,
   limit: number,
-): Promise<Pick<ProfileRow, "id" | "state">[]> {
+): Promise<UnfinishedProfile[]> {
   return db
     .selectFrom("profiles")
-    .select(["id", "state"])
-    .where("state", "in", ["queued", "analyzing"])
+    .select(["id", "state", "pool", "worker_id", "created_at_ms"])
+    .where("state", "in", UNFINISHED)
     .$if(afterId !== null, (query) => query.where("id", ">", afterId ?? ""))
     .orderBy("id")
     .limit(limit)

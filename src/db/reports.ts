@@ -51,3 +51,16 @@ export async function addStoredReportBytes(db: Kysely<Tables>, bytes: number): P
 export async function insertReport(db: Kysely<Tables>, report: ReportRow): Promise<void> {
   await db.insertInto("reports").values(report).execute();
 }
+
+/** Gives a profile its reports, in this order. */
+export async function insertProfileReports(
+  db: Kysely<Tables>,
+  profile_id: string,
+  reportIds: readonly string[],
+): Promise<void> {
+  if (reportIds.length === 0) return;
+  await db
+    .insertInto("profile_reports")
+    .values(reportIds.map((report_id, position) => ({ profile_id, position, report_id })))
+    .execute();
+}

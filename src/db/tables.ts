@@ -14,6 +14,8 @@ export interface Tables {
   profile_reports: ProfileReportsTable;
   storage_usage: StorageUsageTable;
   api_keys: ApiKeysTable;
+  workers: WorkersTable;
+  profile_artifacts: ProfileArtifactsTable;
 }
 
 /** Written once. */
@@ -47,6 +49,16 @@ export interface ProfilesTable {
   updated_at_ms: number;
   started_at_ms: number | null;
   finished_at_ms: number | null;
+  /** Pool whose workers capture it; null: it is about uploaded reports. */
+  pool: Fixed<string | null>;
+  /** Name in workloads.yaml; null: uploaded reports, or a command that the request brings. */
+  workload: Fixed<string | null>;
+  /** Worker that began the newest capture attempt. */
+  worker_id: string | null;
+  /** How many of `attempt` were begun by a capture; the others by an analysis. */
+  capture_attempts: number;
+  /** JSON (`CaptureEnd`): how the capture ended, once it has. */
+  capture: string | null;
 }
 
 export interface EventsTable {
@@ -113,4 +125,24 @@ export interface ApiKeysTable {
   expires_at_ms: number | null;
   revoked_at_ms: number | null;
   last_used_at_ms: number | null;
+}
+
+/** Processes on GPU hosts, as they last described themselves. */
+export interface WorkersTable {
+  id: Fixed<string>;
+  pool: string;
+  /** JSON: the body of its last PUT. */
+  registration: string;
+  first_seen_at_ms: Fixed<number>;
+  last_heartbeat_at_ms: number;
+}
+
+/** Files that a capture handed in. */
+export interface ProfileArtifactsTable {
+  profile_id: Fixed<string>;
+  name: Fixed<string>;
+  sha256: string;
+  bytes: number;
+  storage_key: string;
+  created_at_ms: number;
 }

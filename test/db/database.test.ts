@@ -12,6 +12,8 @@ const profile = (id: string) => ({
   id,
   schema_version: 1,
   source_kind: "report",
+  pool: null,
+  workload: null,
   target: "k",
   model: null,
   model_key: null,

@@ -33,7 +33,7 @@ await onBothDatabases((database) => {
     const { rows } = await sql<{ name: string }>`select name from schema_migrations order by name`.execute(
       opened.kysely,
     );
-    expect(rows.map(({ name }) => name)).toEqual(["0001-initial"]);
+    expect(rows.map(({ name }) => name)).toEqual(["0001-initial", "0002-capture"]);
     expect(await opened.kysely.selectFrom("storage_usage").selectAll().execute()).toEqual([
       { kind: "reports", bytes: 0 },
     ]);
