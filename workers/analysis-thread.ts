@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import { type AnalysisInput, analyze, wantsMetric } from "../src/analysis/index.ts";
+import { type AnalysisInput, analyze, wantsMetric, withCapture } from "../src/analysis/index.ts";
 import { openFile } from "../src/base/file-source.ts";
 import { type AnalysisAnswer, type AnalysisTask, analysisTaskSchema } from "../src/model/jobs.ts";
 import type { Failure } from "../src/model/profile.ts";
@@ -19,6 +19,8 @@ async function run(task: AnalysisTask): Promise<AnalysisAnswer> {
   const result = analyze(inputs, { target: task.target, topN: task.top_n });
   if (!result.ok) {
     const { code, ...rest } = result.error;
+    // A capture that ended early says better than what is missing after it why something is missing.
+    if (task.capture?.failure) return { kind: "failure", failure: afterCapture(task.capture.failure, code) };
     // A target is checked before a profile is taken in.
     return {
       kind: "failure",
@@ -30,8 +32,13 @@ async function run(task: AnalysisTask): Promise<AnalysisAnswer> {
       },
     };
   }
-  return { kind: "result", body: JSON.stringify(profileResultSchema.parse(result.value)) };
+  return { kind: "result", body: JSON.stringify(profileResultSchema.parse(withCapture(result.value, task.capture))) };
 }
+
+const afterCapture = (failure: Failure, analysis: string): Failure => ({
+  ...failure,
+  evidence: { ...failure.evidence, analysis },
+});
 
 const unreadable = ({ code, message, hint, evidence }: ReadFailure, reportId: string): Failure => ({
   code: code === "no_kernels" ? "no_kernels_profiled" : "report_unreadable",

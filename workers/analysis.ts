@@ -1,6 +1,6 @@
 import { ArtifactMissingError } from "../src/artifacts/store.ts";
 import type { Config } from "../src/config.ts";
-import { analysisJobSchema } from "../src/model/jobs.ts";
+import { ANALYSIS_QUEUE, analysisJobSchema } from "../src/model/jobs.ts";
 import type { Failure } from "../src/model/profile.ts";
 import { nowAndThen } from "../src/observe/logger.ts";
 import type { Metrics } from "../src/observe/metrics.ts";
@@ -13,8 +13,8 @@ import {
   onProfileChange,
 } from "../src/profiles/analysis.ts";
 import type { ProfilePorts } from "../src/profiles/ports.ts";
-import { startQueueWorker } from "../src/queue/analysis-queue.ts";
 import type { RedisConnections } from "../src/queue/connections.ts";
+import { startQueueWorker } from "../src/queue/queue-worker.ts";
 import { AnalysisThreads, type ThreadOutcome } from "./analysis-threads.ts";
 
 export interface AnalysisWorker {
@@ -73,7 +73,13 @@ export function startAnalysisWorker(
         })),
       );
       const { target, top_n } = attempt.request;
-      const task = { target, top_n, max_decompressed_bytes: limits.MAX_DECOMPRESSED_BYTES, reports };
+      const task = {
+        target,
+        top_n,
+        max_decompressed_bytes: limits.MAX_DECOMPRESSED_BYTES,
+        reports,
+        capture: attempt.capture,
+      };
       return await threads.run(task, AbortSignal.any([unwanted.signal, stopping.signal]));
     } catch (error) {
       if (error instanceof ArtifactMissingError) return { kind: "failure", failure: reportMissing(attempt) };
@@ -84,7 +90,7 @@ export function startAnalysisWorker(
     }
   };
 
-  const worker = startQueueWorker(redis, limits.ANALYSIS_CONCURRENCY, process, nowAndThen(warn));
+  const worker = startQueueWorker(redis, ANALYSIS_QUEUE, limits.ANALYSIS_CONCURRENCY, process, nowAndThen(warn));
   return {
     async close(giveUp) {
       const abort = (): void => stopping.abort();

@@ -10,6 +10,7 @@ import { isFullPipeline, targetMatcher } from "./target.ts";
 import { timingOf } from "./timing.ts";
 
 export { ANALYSES, wantsMetric } from "./analyses.ts";
+export { withCapture } from "./capture.ts";
 export type { AnalysisInput } from "./kernels.ts";
 export { isFullPipeline } from "./target.ts";
 

@@ -109,5 +109,6 @@ export function provenanceOf(inputs: readonly AnalysisInput[], verdicts: readonl
     peaks: peaksSentence(verdicts),
     analysis_version: ANALYSIS_VERSION,
     passes,
+    capture: null,
   };
 }

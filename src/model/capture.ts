@@ -165,3 +165,19 @@ export const outcomeSchema = z
   })
   .meta({ id: "Outcome" });
 export type Outcome = z.infer<typeof outcomeSchema>;
+
+/** What is kept of an outcome: the end of the capture, which the result tells about. */
+export const captureEndSchema = z.strictObject({
+  attempt: outcomeSchema.shape.attempt,
+  ended: outcomeSchema.shape.ended,
+  failure: outcomeSchema.shape.failure,
+  findings: outcomeSchema.shape.findings,
+  record: outcomeSchema.shape.record,
+});
+export type CaptureEnd = z.infer<typeof captureEndSchema>;
+
+/** Answer to PUT /profiles/{id}/artifacts/{name}. */
+export const artifactSchema = z
+  .object({ name: artifactNameSchema, sha256: z.string().regex(/^[0-9a-f]{64}$/), bytes: z.number().int() })
+  .meta({ id: "Artifact" });
+export type Artifact = z.infer<typeof artifactSchema>;

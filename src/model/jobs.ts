@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { captureEndSchema } from "./capture.ts";
 import { failureSchema } from "./profile.ts";
 
 /** Payload of queue `analysis`: the id is all; everything else is in the database. */
@@ -13,6 +14,7 @@ export const analysisTaskSchema = z.strictObject({
   top_n: z.number().int(),
   max_decompressed_bytes: z.number(),
   reports: z.array(z.strictObject({ id: z.string(), sha256: z.string(), path: z.string() })).min(1),
+  capture: captureEndSchema.nullable().describe("null: the reports were uploaded"),
 });
 export type AnalysisTask = z.infer<typeof analysisTaskSchema>;
 

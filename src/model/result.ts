@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { captureRecordSchema } from "./capture.ts";
 import { findingSchema } from "./finding.ts";
 import {
   HEADROOM_LEVELS,
@@ -328,6 +329,7 @@ export const provenanceSchema = z
     peaks: z.string().describe("which peak came from where"),
     analysis_version: z.string(),
     passes: number.describe("replay passes, the most of any launch"),
+    capture: captureRecordSchema.nullable().describe("how the reports were captured; null: they were uploaded"),
   })
   .meta({ id: "Provenance" });
 

@@ -84,6 +84,7 @@ function provenance(): Provenance {
     peaks: "counters of each launch",
     analysis_version: "test",
     passes: null,
+    capture: null,
   };
 }
 
