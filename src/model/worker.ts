@@ -5,6 +5,11 @@ const time = z.iso.datetime().describe("RFC 3339, UTC");
 /** Id of a worker: chosen by itself, kept over restarts (host name and pool by default). */
 export const workerIdSchema = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/);
 
+/** Name of a pool: a part of its queue's name, in which BullMQ allows no colon. */
+export const poolSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "expected 1 to 64 of letters, digits, '.', '_' and '-'");
+
 /** One GPU as nvidia-smi names it. */
 export const workerGpuSchema = z
   .object({
@@ -12,7 +17,11 @@ export const workerGpuSchema = z
     uuid: z.string().regex(/^(GPU|MIG)-[0-9A-Za-z-]{1,64}$/),
     name: z.string().max(256),
     driver_version: z.string().max(64),
-    memory_total_bytes: z.number().int(),
+    memory_total_bytes: z
+      .number()
+      .int()
+      .nullable()
+      .describe("null: the driver does not say (MIG devices, unified memory)"),
     compute_capability: z.string().max(16).nullable(),
     mig_mode: z.enum(["enabled", "disabled"]).nullable().describe("null: the GPU does not have it"),
   })
@@ -24,7 +33,7 @@ const toolSchema = z.object({ path: z.string(), version: z.string() }).nullable(
 /** A workload as a worker declares it: no command line, no environment. */
 export const declaredWorkloadSchema = z
   .object({
-    name: z.string().max(64),
+    name: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/),
     kind: z.enum(["benchmark", "server"]),
     description: z.string().max(1024).nullable(),
     model: z.string().max(256),
@@ -42,7 +51,7 @@ export type DeclaredWorkload = z.infer<typeof declaredWorkloadSchema>;
 export const workerRegistrationSchema = z
   .strictObject({
     version: z.string().max(64),
-    pool: z.string().min(1).max(64),
+    pool: poolSchema,
     gpus: z.array(workerGpuSchema).max(64),
     tools: z.object({
       ncu: toolSchema,
