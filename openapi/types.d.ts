@@ -237,6 +237,144 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/profiles/{id}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the capture and the programs that it ran have printed
+         * @description Needs the permission `raw_artifacts` beside the role: a log holds what a program prints.
+         */
+        get: operations["getLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/profiles/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A worker begins a capture, or tells how far it is
+         * @description `begin` starts a new attempt, which every later call names. `superseded` means: stop, the profile has ended or another attempt has it.
+         */
+        post: operations["tellCapture"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/profiles/{id}/outcome": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A worker ends a capture
+         * @description The reports that it names are analysed. The same attempt's outcome again changes nothing and answers 200.
+         */
+        post: operations["finishCapture"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/profiles/{id}/artifacts/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * A worker hands in a file of its capture
+         * @description Streamed and hashed; with the header `Content-Digest: sha-256=:…:` (RFC 9530) checked against it. Of two with the same name the newest stays. Taken until ten minutes after the profile has ended, so that a canceled run leaves its files; after the outcome only the log.
+         */
+        put: operations["putArtifact"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A worker */
+        get: operations["getWorker"];
+        /** Register a worker, and its heartbeat */
+        put: operations["putWorker"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Workers with their GPUs, tools and workloads, by id
+         * @description A worker that stops sending heartbeats is shown as `lost`, for a week.
+         */
+        get: operations["listWorkers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/workloads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Workloads that workers declare, by name
+         * @description One name that stands for different things on different workers has an entry for each.
+         */
+        get: operations["listWorkloads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -244,6 +382,259 @@ export interface components {
         Alive: {
             /** @constant */
             status: "ok";
+        };
+        Artifact: {
+            name: string;
+            sha256: string;
+            bytes: number;
+        };
+        CaptureEvent: {
+            /** @constant */
+            type: "begin";
+            worker_id: string;
+        } | {
+            /** @constant */
+            type: "state";
+            worker_id: string;
+            attempt: number;
+            /** @description fencing token of the lease; null until there is one */
+            lease_token: number | null;
+            /** @enum {string} */
+            state: "waiting_for_gpu" | "warming_up" | "capturing";
+            progress: {
+                phase: string;
+                done: number | null;
+                total: number | null;
+                message: string | null;
+            } | null;
+        } | {
+            /** @constant */
+            type: "progress";
+            worker_id: string;
+            attempt: number;
+            /** @description fencing token of the lease; null until there is one */
+            lease_token: number | null;
+            progress: {
+                phase: string;
+                done: number | null;
+                total: number | null;
+                message: string | null;
+            };
+        };
+        CaptureOrder: {
+            attempt: number;
+            request: components["schemas"]["ResolvedProfileRequest"];
+            /** @description name in workloads.yaml; null: the request brings a command */
+            workload: string | null;
+            session_id: string | null;
+        };
+        CaptureRecord: {
+            worker_id: string;
+            attempt: number;
+            workload: string | null;
+            /** @enum {string} */
+            workload_kind: "benchmark" | "server" | "command";
+            workload_sha256: string | null;
+            /**
+             * @description warm: attached to an engine that runs on; per_tool: started for each tool; none: a program that ends
+             * @enum {string}
+             */
+            engine_session: "warm" | "per_tool" | "none";
+            /** @description why not warm */
+            engine_session_reason: string | null;
+            /** @description true: the engine was warm from an earlier profile */
+            engine_reused: boolean;
+            lease: {
+                /** Format: uuid */
+                id: string;
+                token: number;
+                gpus: string[];
+                waited_s: number;
+            } | null;
+            gpus: {
+                uuid: string;
+                name: string;
+                driver_version: string;
+            }[];
+            tools: {
+                ncu: string | null;
+                nsys: string | null;
+            };
+            concurrency: {
+                requested: number;
+                /** @description requests at a time under ncu: 1 or 4; null: a benchmark program keeps its own */
+                in_flight: number | null;
+                /** @description prompts inside one request */
+                batch: number | null;
+                rule: string;
+            };
+            preflight: {
+                gpu: string;
+                counters_permitted: boolean | null;
+                other_processes: number | null;
+                memory_used_bytes: number | null;
+                memory_total_bytes: number | null;
+                sm_clock_hz: number | null;
+                sm_clock_max_hz: number | null;
+                throttle_reasons: string[] | null;
+                persistence_mode: boolean | null;
+                mig: boolean | null;
+                disk_free_bytes: number | null;
+                null_reasons: {
+                    [key: string]: string;
+                };
+            }[];
+            warm_up: {
+                completed_by_load: number | null;
+                completed_by_engine: number | null;
+                engine_metric: string | null;
+                log_patterns: {
+                    pattern: string;
+                    line: string | null;
+                }[];
+                skipped_launches: number | null;
+                took_s: number | null;
+                /** @description in words */
+                evidence: string;
+            } | null;
+            plan: {
+                survey_launches: number | null;
+                clusters: {
+                    kernel: string;
+                    grid: string;
+                    block: string;
+                    launches: number;
+                    median_us: number;
+                    /** @description ordinals among the launches of the kernel's name, from 1 */
+                    chosen: number[];
+                }[] | null;
+                /** @description launches that were to get counters */
+                launches: number | null;
+                passes: number | null;
+                reason: string;
+            } | null;
+            runs: {
+                /** @enum {string} */
+                tool: "ncu";
+                /** @enum {string} */
+                purpose: "survey" | "counters";
+                /** @description redacted: options of the tool and the program's name */
+                argv: string[];
+                exit_code: number | null;
+                signal: string | null;
+                /** @description itself, count_reached, time_limit, stall, canceled, lease_lost, disk_full, output_limit */
+                ended_by: string;
+                took_s: number;
+                /** @description from the start of the tool to its first line about a launch */
+                first_launch_after_s: number | null;
+                launches: number | null;
+            }[];
+            /** @description from the lease to the start of ncu: what the service itself took */
+            own_time_s: number | null;
+        };
+        CaptureRecordInput: {
+            worker_id: string;
+            attempt: number;
+            workload: string | null;
+            /** @enum {string} */
+            workload_kind: "benchmark" | "server" | "command";
+            workload_sha256: string | null;
+            /**
+             * @description warm: attached to an engine that runs on; per_tool: started for each tool; none: a program that ends
+             * @enum {string}
+             */
+            engine_session: "warm" | "per_tool" | "none";
+            /** @description why not warm */
+            engine_session_reason: string | null;
+            /** @description true: the engine was warm from an earlier profile */
+            engine_reused: boolean;
+            lease: {
+                /** Format: uuid */
+                id: string;
+                token: number;
+                gpus: string[];
+                waited_s: number;
+            } | null;
+            gpus: {
+                uuid: string;
+                name: string;
+                driver_version: string;
+            }[];
+            tools: {
+                ncu: string | null;
+                nsys: string | null;
+            };
+            concurrency: {
+                requested: number;
+                /** @description requests at a time under ncu: 1 or 4; null: a benchmark program keeps its own */
+                in_flight: number | null;
+                /** @description prompts inside one request */
+                batch: number | null;
+                rule: string;
+            };
+            preflight: {
+                gpu: string;
+                counters_permitted: boolean | null;
+                other_processes: number | null;
+                memory_used_bytes: number | null;
+                memory_total_bytes: number | null;
+                sm_clock_hz: number | null;
+                sm_clock_max_hz: number | null;
+                throttle_reasons: string[] | null;
+                persistence_mode: boolean | null;
+                mig: boolean | null;
+                disk_free_bytes: number | null;
+                null_reasons: {
+                    [key: string]: string;
+                };
+            }[];
+            warm_up: {
+                completed_by_load: number | null;
+                completed_by_engine: number | null;
+                engine_metric: string | null;
+                log_patterns: {
+                    pattern: string;
+                    line: string | null;
+                }[];
+                skipped_launches: number | null;
+                took_s: number | null;
+                /** @description in words */
+                evidence: string;
+            } | null;
+            plan: {
+                survey_launches: number | null;
+                clusters: {
+                    kernel: string;
+                    grid: string;
+                    block: string;
+                    launches: number;
+                    median_us: number;
+                    /** @description ordinals among the launches of the kernel's name, from 1 */
+                    chosen: number[];
+                }[] | null;
+                /** @description launches that were to get counters */
+                launches: number | null;
+                passes: number | null;
+                reason: string;
+            } | null;
+            runs: {
+                /** @enum {string} */
+                tool: "ncu";
+                /** @enum {string} */
+                purpose: "survey" | "counters";
+                /** @description redacted: options of the tool and the program's name */
+                argv: string[];
+                exit_code: number | null;
+                signal: string | null;
+                /** @description itself, count_reached, time_limit, stall, canceled, lease_lost, disk_full, output_limit */
+                ended_by: string;
+                took_s: number;
+                /** @description from the start of the tool to its first line about a launch */
+                first_launch_after_s: number | null;
+                launches: number | null;
+            }[];
+            /** @description from the lease to the start of ncu: what the service itself took */
+            own_time_s: number | null;
         };
         Cluster: {
             timing: components["schemas"]["Timing"];
@@ -264,9 +655,47 @@ export interface components {
             /** @description of the kernel's summed time */
             share_of_kernel: number | null;
         };
+        DeclaredWorkload: {
+            name: string;
+            /** @enum {string} */
+            kind: "benchmark" | "server";
+            description: string | null;
+            model: string;
+            aliases: string[];
+            /** @enum {string} */
+            engine: "vllm" | "sglang" | "none";
+            gpus: number;
+            /** @description hash over the declaration and the files it names: changes when what would run changes */
+            sha256: string;
+        };
+        DeclaredWorkloadInput: {
+            name: string;
+            /** @enum {string} */
+            kind: "benchmark" | "server";
+            description: string | null;
+            model: string;
+            aliases: string[];
+            /** @enum {string} */
+            engine: "vllm" | "sglang" | "none";
+            gpus: number;
+            /** @description hash over the declaration and the files it names: changes when what would run changes */
+            sha256: string;
+        };
         Failure: {
             /** @enum {string} */
-            code: "report_unreadable" | "report_missing" | "no_matching_kernel" | "no_kernels_profiled" | "analysis_timeout" | "analysis_crashed" | "internal";
+            code: "report_unreadable" | "report_missing" | "no_matching_kernel" | "no_kernels_profiled" | "analysis_timeout" | "analysis_crashed" | "no_worker" | "worker_lost" | "worker_stopped" | "workload_changed" | "preflight_failed" | "gpu_busy" | "lease_lost" | "tool_missing" | "injection_slot_taken" | "program_missing" | "engine_start_failed" | "engine_died" | "warmup_failed" | "counters_not_permitted" | "counters_in_use" | "lock_file_denied" | "gpu_not_supported" | "driver_incompatible" | "clock_control_failed" | "unknown_section" | "no_metrics" | "counters_invalid" | "ncu_usage" | "ncu_failed" | "application_failed" | "application_crashed" | "kernel_fault" | "replay_impossible" | "replay_not_deterministic" | "capture_stalled" | "capture_timeout" | "capture_killed" | "capture_incomplete" | "disk_full" | "output_too_large" | "report_too_large" | "upload_failed" | "internal";
+            /** @description what happened */
+            message: string;
+            /** @description what to do */
+            hint: string;
+            retryable: boolean;
+            evidence: {
+                [key: string]: unknown;
+            };
+        };
+        FailureInput: {
+            /** @enum {string} */
+            code: "report_unreadable" | "report_missing" | "no_matching_kernel" | "no_kernels_profiled" | "analysis_timeout" | "analysis_crashed" | "no_worker" | "worker_lost" | "worker_stopped" | "workload_changed" | "preflight_failed" | "gpu_busy" | "lease_lost" | "tool_missing" | "injection_slot_taken" | "program_missing" | "engine_start_failed" | "engine_died" | "warmup_failed" | "counters_not_permitted" | "counters_in_use" | "lock_file_denied" | "gpu_not_supported" | "driver_incompatible" | "clock_control_failed" | "unknown_section" | "no_metrics" | "counters_invalid" | "ncu_usage" | "ncu_failed" | "application_failed" | "application_crashed" | "kernel_fault" | "replay_impossible" | "replay_not_deterministic" | "capture_stalled" | "capture_timeout" | "capture_killed" | "capture_incomplete" | "disk_full" | "output_too_large" | "report_too_large" | "upload_failed" | "internal";
             /** @description what happened */
             message: string;
             /** @description what to do */
@@ -277,6 +706,19 @@ export interface components {
             };
         };
         Finding: {
+            /** @description snake_case, stable */
+            code: string;
+            /** @enum {string} */
+            severity: "info" | "warning" | "error";
+            /** @description what was found, where, and what it means for the numbers */
+            message: string;
+            /** @description index of the launch in its report; null: the whole report */
+            launch: number | null;
+            evidence: {
+                [key: string]: string | number | boolean | null;
+            };
+        };
+        FindingInput: {
             /** @description snake_case, stable */
             code: string;
             /** @enum {string} */
@@ -829,6 +1271,39 @@ export interface components {
             findings: components["schemas"]["Finding"][];
             provenance: components["schemas"]["Provenance"];
         };
+        KnownWorkload: {
+            name: string;
+            /** @enum {string} */
+            kind: "benchmark" | "server";
+            description: string | null;
+            model: string;
+            aliases: string[];
+            /** @enum {string} */
+            engine: "vllm" | "sglang" | "none";
+            gpus: number;
+            /** @description hash over the declaration and the files it names: changes when what would run changes */
+            sha256: string;
+            workers: {
+                id: string;
+                pool: string;
+                /** @enum {string} */
+                state: "live" | "stopping" | "lost";
+                heartbeat_age_s: number;
+            }[];
+        };
+        Outcome: {
+            worker_id: string;
+            attempt: number;
+            /** @description fencing token of the lease; null until there is one */
+            lease_token: number | null;
+            /** @enum {string} */
+            ended: "completed" | "partial" | "failed";
+            failure: components["schemas"]["FailureInput"] | null;
+            findings: components["schemas"]["FindingInput"][];
+            /** @description artifacts to analyse, in order */
+            reports: string[];
+            record: components["schemas"]["CaptureRecordInput"];
+        };
         PipelineResult: {
             /** @constant */
             kind: "pipeline";
@@ -878,7 +1353,7 @@ export interface components {
             title: string;
             status: number;
             /** @enum {string} */
-            code: "malformed_json" | "bad_request" | "invalid_query" | "validation_failed" | "use_benchmark_serving" | "no_such_workload" | "no_live_worker" | "no_such_report" | "not_found" | "method_not_allowed" | "not_acceptable" | "content_too_large" | "unsupported_media_type" | "not_ready" | "not_cancelable" | "report_unreadable" | "role_missing" | "unauthenticated" | "quota_exceeded" | "uri_too_long" | "range_not_satisfiable" | "headers_too_large" | "request_timeout" | "unavailable" | "internal";
+            code: "malformed_json" | "bad_request" | "invalid_query" | "validation_failed" | "use_benchmark_serving" | "no_such_workload" | "no_live_worker" | "no_such_report" | "not_found" | "method_not_allowed" | "not_acceptable" | "content_too_large" | "unsupported_media_type" | "not_ready" | "not_cancelable" | "superseded" | "lease_ended" | "no_such_gpu" | "report_unreadable" | "role_missing" | "unauthenticated" | "quota_exceeded" | "uri_too_long" | "range_not_satisfiable" | "headers_too_large" | "request_timeout" | "unavailable" | "internal";
             detail: string;
             instance: string;
             hint?: string;
@@ -894,7 +1369,7 @@ export interface components {
         ProblemType: {
             type: string;
             /** @enum {string} */
-            code: "malformed_json" | "bad_request" | "invalid_query" | "validation_failed" | "use_benchmark_serving" | "no_such_workload" | "no_live_worker" | "no_such_report" | "not_found" | "method_not_allowed" | "not_acceptable" | "content_too_large" | "unsupported_media_type" | "not_ready" | "not_cancelable" | "report_unreadable" | "role_missing" | "unauthenticated" | "quota_exceeded" | "uri_too_long" | "range_not_satisfiable" | "headers_too_large" | "request_timeout" | "unavailable" | "internal";
+            code: "malformed_json" | "bad_request" | "invalid_query" | "validation_failed" | "use_benchmark_serving" | "no_such_workload" | "no_live_worker" | "no_such_report" | "not_found" | "method_not_allowed" | "not_acceptable" | "content_too_large" | "unsupported_media_type" | "not_ready" | "not_cancelable" | "superseded" | "lease_ended" | "no_such_gpu" | "report_unreadable" | "role_missing" | "unauthenticated" | "quota_exceeded" | "uri_too_long" | "range_not_satisfiable" | "headers_too_large" | "request_timeout" | "unavailable" | "internal";
             status: number;
             title: string;
         };
@@ -931,6 +1406,16 @@ export interface components {
             /** @description number of the newest event of this profile */
             last_event: number;
             failure: components["schemas"]["Failure"] | null;
+            /** @description null: the profile is about uploaded reports */
+            capture: {
+                pool: string;
+                /** @description name of the workload that was chosen; null: the request's command */
+                workload: string | null;
+                /** @description who began the newest attempt; null: nobody has */
+                worker_id: string | null;
+                /** @description how often a worker began */
+                attempts: number;
+            } | null;
             links: {
                 [key: string]: string;
             };
@@ -1051,6 +1536,8 @@ export interface components {
             analysis_version: string;
             /** @description replay passes, the most of any launch */
             passes: number | null;
+            /** @description how the reports were captured; null: they were uploaded */
+            capture: components["schemas"]["CaptureRecord"] | null;
         };
         Readiness: {
             /** @enum {string} */
@@ -1166,6 +1653,98 @@ export interface components {
             links: {
                 [key: string]: string;
             };
+        };
+        Worker: {
+            version: string;
+            pool: string;
+            gpus: components["schemas"]["WorkerGpu"][];
+            tools: {
+                ncu: {
+                    path: string;
+                    version: string;
+                } | null;
+                nsys: {
+                    path: string;
+                    version: string;
+                } | null;
+                /** @description names that --set takes on this host */
+                ncu_sets: string[];
+            };
+            workloads: components["schemas"]["DeclaredWorkload"][];
+            allow_commands: boolean;
+            /** @description what it works on */
+            profile_id: string | null;
+            /** @description true: it takes no more jobs */
+            stopping: boolean;
+            id: string;
+            /** @enum {string} */
+            state: "live" | "stopping" | "lost";
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC
+             */
+            first_seen_at: string;
+            /**
+             * Format: date-time
+             * @description RFC 3339, UTC
+             */
+            last_heartbeat_at: string;
+            heartbeat_age_s: number;
+        };
+        WorkerGpu: {
+            index: number;
+            uuid: string;
+            name: string;
+            driver_version: string;
+            /** @description null: the driver does not say (MIG devices, unified memory) */
+            memory_total_bytes: number | null;
+            compute_capability: string | null;
+            /** @description null: the GPU does not have it */
+            mig_mode: ("enabled" | "disabled") | null;
+        };
+        WorkerGpuInput: {
+            index: number;
+            uuid: string;
+            name: string;
+            driver_version: string;
+            /** @description null: the driver does not say (MIG devices, unified memory) */
+            memory_total_bytes: number | null;
+            compute_capability: string | null;
+            /** @description null: the GPU does not have it */
+            mig_mode: ("enabled" | "disabled") | null;
+        };
+        WorkerPage: {
+            items: components["schemas"]["Worker"][];
+            /** @description there is one page */
+            next_cursor: null;
+        };
+        WorkerRegistration: {
+            version: string;
+            pool: string;
+            gpus: components["schemas"]["WorkerGpuInput"][];
+            tools: {
+                ncu: {
+                    path: string;
+                    version: string;
+                } | null;
+                nsys: {
+                    path: string;
+                    version: string;
+                } | null;
+                /** @description names that --set takes on this host */
+                ncu_sets: string[];
+            };
+            workloads: components["schemas"]["DeclaredWorkloadInput"][];
+            allow_commands: boolean;
+            /** @description what it works on */
+            profile_id: string | null;
+            /** @description true: it takes no more jobs */
+            stopping: boolean;
+        };
+        WorkloadPage: {
+            items: components["schemas"]["KnownWorkload"][];
+            /** @description there is one page */
+            next_cursor: null;
         };
     };
     responses: never;
@@ -2591,6 +3170,902 @@ export interface operations {
                 headers: {
                     /** @description Which part of the file this is */
                     "content-range"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getLog: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The log */
+            200: {
+                headers: {
+                    /** @description Changes whenever the representation does */
+                    etag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            /** @description Not changed: `If-None-Match` names this version */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_ready` */
+            409: {
+                headers: {
+                    /** @description Seconds after which asking again makes sense */
+                    "retry-after"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    tellCapture: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CaptureEvent"];
+            };
+        };
+        responses: {
+            /** @description What is to be done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CaptureOrder"];
+                };
+            };
+            /** @description `malformed_json` or `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `superseded` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `content_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    finishCapture: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Outcome"];
+            };
+        };
+        responses: {
+            /** @description The profile */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Profile"];
+                };
+            };
+            /** @description `malformed_json` or `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `superseded` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `content_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    putArtifact: {
+        parameters: {
+            query: {
+                attempt: number;
+                worker_id: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Stored */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Artifact"];
+                };
+            };
+            /** @description `invalid_query` or `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `superseded` */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `content_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota_exceeded` */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getWorker: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The worker */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Worker"];
+                };
+            };
+            /** @description `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    putWorker: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WorkerRegistration"];
+            };
+        };
+        responses: {
+            /** @description Known now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Worker"];
+                };
+            };
+            /** @description `malformed_json` or `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `content_too_large` */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unsupported_media_type` */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `validation_failed` */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listWorkers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All workers */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkerPage"];
+                };
+            };
+            /** @description `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listWorkloads: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All workloads */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadPage"];
+                };
+            };
+            /** @description `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {

@@ -6,11 +6,15 @@ import { sql } from "kysely";
 import packageJson from "../package.json" with { type: "json" };
 import { type Health, healthRoutes } from "../routes/health.ts";
 import { singleProfileRoutes } from "../routes/profile.ts";
+import { profileCaptureRoutes } from "../routes/profile-capture.ts";
+import { profileLogRoutes } from "../routes/profile-log.ts";
 import { profileReportRoutes } from "../routes/profile-report.ts";
 import { profileResultRoutes } from "../routes/profile-result.ts";
 import { profileRoutes } from "../routes/profiles.ts";
 import { reportRoutes } from "../routes/reports.ts";
 import { serviceRoutes } from "../routes/service.ts";
+import { workerRoutes } from "../routes/workers.ts";
+import { workloadRoutes } from "../routes/workloads.ts";
 import { startAnalysisWorker } from "../workers/analysis.ts";
 import { type Keys, openKeys } from "./access/keys.ts";
 import type { Role } from "./access/roles.ts";
@@ -27,9 +31,9 @@ import { createLogger, nowAndThen } from "./observe/logger.ts";
 import { createMetrics, observeSources } from "./observe/metrics.ts";
 import type { ProfilePorts } from "./profiles/ports.ts";
 import { startReconciler } from "./profiles/reconcile.ts";
-import { openAnalysisQueue } from "./queue/analysis-queue.ts";
 import { connectRedis, type RedisAddress, type RedisConnections } from "./queue/connections.ts";
 import { startEmbeddedRedis } from "./queue/embedded-redis.ts";
+import { openQueues } from "./queue/queues.ts";
 import { openWakeUps } from "./queue/wake-ups.ts";
 
 export { ConfigError, readConfig } from "./config.ts";
@@ -107,28 +111,35 @@ async function start(
     nowAndThen((error) => warn("lost a connection to Redis", error)),
   );
   cleanups.add(() => redis.close());
-  const queue = await openAnalysisQueue(
+  const queues = await openQueues(
     redis,
-    nowAndThen((error) => warn("queue analysis", error)),
+    nowAndThen((error) => warn("the queues", error)),
   );
-  cleanups.add(() => queue.close());
+  cleanups.add(() => queues.close());
 
   const ports: ProfilePorts = {
     database,
-    queue,
+    queues,
     wakeUps: await openWakeUps(redis),
     artifacts:
       config.ARTIFACTS_URL === undefined
         ? await openFileStore(join(config.DATA_DIR, "artifacts"), isAlone)
         : await openFileStore(fileURLToPath(config.ARTIFACTS_URL), false),
     targets: { isFullPipeline, problem: targetProblem },
-    limits: { maxReportBytes: config.MAX_REPORT_BYTES, reportQuotaBytes: config.REPORT_QUOTA_BYTES },
+    limits: {
+      maxReportBytes: config.MAX_REPORT_BYTES,
+      reportQuotaBytes: config.REPORT_QUOTA_BYTES,
+      noWorkerTimeoutMs: config.NO_WORKER_TIMEOUT_S * 1000,
+    },
     incoming: { bytes: 0 },
     now: Date.now,
     warn,
   };
   const metrics = createMetrics(VERSION);
-  observeSources(metrics, { queueJobs: () => queue.counts(), profilesByState: () => countByState(database.kysely) });
+  observeSources(metrics, {
+    queueJobs: () => queues.analysis.counts(),
+    profilesByState: () => countByState(database.kysely),
+  });
 
   const reconciler = startReconciler(ports, config.RECONCILE_INTERVAL_S * 1000);
   cleanups.add(() => reconciler.close());
@@ -218,7 +229,17 @@ export async function registerRoutes(
   await app.register(healthRoutes(health));
   await app.register(serviceRoutes(metrics));
   if (!ports) return;
-  for (const routes of [reportRoutes, profileRoutes, singleProfileRoutes, profileResultRoutes, profileReportRoutes])
+  for (const routes of [
+    reportRoutes,
+    profileRoutes,
+    singleProfileRoutes,
+    profileResultRoutes,
+    profileReportRoutes,
+    profileLogRoutes,
+    profileCaptureRoutes,
+    workerRoutes,
+    workloadRoutes,
+  ])
     await app.register(routes(ports));
 }
 

@@ -17,6 +17,7 @@ export const openApiOptions = (version: string): FastifyDynamicSwaggerOptions =>
     tags: [
       { name: "reports", description: "Uploaded reports" },
       { name: "profiles", description: "Requests and their results" },
+      { name: "workers", description: "GPU hosts: who is there, what they can run, and what they tell" },
       { name: "service", description: "Health, metrics, description" },
     ],
     components: {

@@ -90,6 +90,8 @@ export const reportSourceSchema = z.strictObject({
   timeline_ids: z.array(z.string().min(1)).max(64).optional(),
 });
 
+export type ReportSource = z.infer<typeof reportSourceSchema>;
+
 const sourceSchema = z.discriminatedUnion("kind", [
   reportSourceSchema,
   z.strictObject({ kind: z.literal("workload"), name: z.string().min(1) }),
@@ -190,6 +192,15 @@ export const profileSchema = z
     finished_at: time.nullable(),
     last_event: z.number().int().describe("number of the newest event of this profile"),
     failure: failureSchema.nullable(),
+    capture: z
+      .object({
+        pool: z.string(),
+        workload: z.string().nullable().describe("name of the workload that was chosen; null: the request's command"),
+        worker_id: z.string().nullable().describe("who began the newest attempt; null: nobody has"),
+        attempts: z.number().int().describe("how often a worker began"),
+      })
+      .nullable()
+      .describe("null: the profile is about uploaded reports"),
     links: z.record(z.string(), z.string()),
   })
   .meta({ id: "Profile" });

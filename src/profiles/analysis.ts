@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { changeState, nextAttempt, type ProfileRow, profileById } from "../db/profiles.ts";
+import { changeColumns, changeState, type ProfileRow, profileById } from "../db/profiles.ts";
 import { type ReportRow, reportsOfProfile } from "../db/reports.ts";
 import { insertResult } from "../db/results.ts";
+import type { CaptureEnd } from "../model/capture.ts";
 import { type Failure, FINAL_STATES, type Progress, type ResolvedRequest } from "../model/profile.ts";
 import { RESULT_SCHEMA_VERSION } from "../model/result.ts";
 import type { ProfilePorts } from "./ports.ts";
@@ -12,10 +13,12 @@ export interface AnalysisAttempt {
   readonly attempt: number;
   readonly request: ResolvedRequest;
   readonly reports: readonly Pick<ReportRow, "id" | "sha256" | "storage_key">[];
+  /** How the reports were captured; null: they were uploaded. */
+  readonly capture: CaptureEnd | null;
 }
 
 /** How far an analysis is, nobody knows: it takes a second or so. */
-const ANALYZING: Progress = { phase: "analysis", done: null, total: null, message: null };
+export const ANALYZING: Progress = { phase: "analysis", done: null, total: null, message: null };
 
 /** A process that dies at a profile this often dies because of it. */
 const MAX_ATTEMPTS = 5;
@@ -29,13 +32,22 @@ export async function beginAnalysis(ports: ProfilePorts, profileId: string): Pro
   const begun = await ports.database.kysely.transaction().execute(async (transaction) => {
     const found = await profileById(transaction, profileId);
     if (!found || FINAL_STATES.has(found.state)) return null;
-    if (found.attempt >= MAX_ATTEMPTS) {
-      await changeState(transaction, failing(profileId, found.attempt, diedTooOften(found.attempt), now));
+    // What is to be captured first has no reports yet, whoever asks.
+    if (found.pool !== null && found.state !== "analyzing") return null;
+    const analyses = found.attempt - found.capture_attempts;
+    if (analyses >= MAX_ATTEMPTS) {
+      await changeState(transaction, failing(profileId, found.attempt, diedTooOften(analyses), now));
       return null;
     }
     const row =
       found.state === "analyzing"
-        ? await nextAttempt(transaction, profileId, "analyzing", now)
+        ? await changeColumns(transaction, {
+            id: profileId,
+            state: "analyzing",
+            attempt: found.attempt,
+            now_ms: now,
+            columns: { attempt: found.attempt + 1 },
+          })
         : await changeState(transaction, {
             id: profileId,
             from: ["queued"],
@@ -59,6 +71,7 @@ const attemptOf = (row: ProfileRow, reports: readonly ReportRow[]): AnalysisAtte
   attempt: row.attempt,
   request: JSON.parse(row.request),
   reports,
+  capture: row.capture === null ? null : JSON.parse(row.capture),
 });
 
 /** False once the profile has ended or another attempt has taken over: then nobody wants the outcome. */

@@ -1,6 +1,7 @@
 import { changeState, profileById } from "../db/profiles.ts";
 import type { Profile } from "../model/profile.ts";
 import { RefusedError } from "../model/refusal.ts";
+import { queueOf } from "./job-queue.ts";
 import type { Asker, ProfilePorts } from "./ports.ts";
 import { profileView } from "./view.ts";
 
@@ -34,5 +35,7 @@ export async function cancelProfile(ports: ProfilePorts, asker: Asker, id: strin
     throw new RefusedError("not_cancelable", `The profile has ${row.state} already; a final state does not change.`);
   }
   ports.wakeUps.publish(id);
+  // Its job has nothing to do any more. One that stays, since a worker holds it or the queue is away, finds that out.
+  await Promise.allSettled([queueOf(ports, row).remove(id)]);
   return profileView(row);
 }

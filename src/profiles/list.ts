@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { listProfiles, type ProfileFilter, type ProfilePosition } from "../db/profiles.ts";
+import { modelKey } from "../model/model-name.ts";
 import { FULL_PIPELINE, type Profile, type ProfileState } from "../model/profile.ts";
 import { RefusedError } from "../model/refusal.ts";
-import { modelKey } from "./fingerprint.ts";
 import type { ProfilePorts } from "./ports.ts";
 import { profileView } from "./view.ts";
 

@@ -1,6 +1,9 @@
 import type { ArtifactStore } from "../artifacts/store.ts";
+import type { OpenBytes } from "../base/bytes.ts";
+import type { Result } from "../base/result.ts";
 import type { Database } from "../db/database.ts";
-import type { AnalysisQueue } from "../queue/analysis-queue.ts";
+import type { Compression, ReadFailure, ReportFormat } from "../model/report.ts";
+import type { Queues } from "../queue/queues.ts";
 import type { WakeUps } from "../queue/wake-ups.ts";
 
 /** What the analysis knows about targets, handed in so that use cases do not depend on it. */
@@ -10,16 +13,23 @@ export interface Targets {
   problem(target: string): string | null;
 }
 
+/** Looks at the first bytes of a file and says what it is, or why it is no report. */
+export type Detect = (
+  open: OpenBytes,
+) => Promise<Result<{ readonly format: ReportFormat; readonly compression: Compression }, ReadFailure>>;
+
 /** Everything the use cases reach the outside through. */
 export interface ProfilePorts {
   readonly database: Database;
-  readonly queue: AnalysisQueue;
+  readonly queues: Queues;
   readonly wakeUps: WakeUps;
   readonly artifacts: ArtifactStore;
   readonly targets: Targets;
   readonly limits: {
     readonly maxReportBytes: number;
     readonly reportQuotaBytes: number;
+    /** A profile that waits for a worker fails when its pool has had none for so long. */
+    readonly noWorkerTimeoutMs: number;
   };
   /** Bytes of uploads that are on their way in this process: they count against the quota before they are stored. */
   readonly incoming: { bytes: number };

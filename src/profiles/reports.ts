@@ -1,31 +1,14 @@
 import { v7 as uuidv7 } from "uuid";
-import { ArtifactTooLargeError, type StagedArtifact, StorageFullError } from "../artifacts/store.ts";
-import type { OpenBytes } from "../base/bytes.ts";
 import { openBuffer, openFile } from "../base/file-source.ts";
-import type { Result } from "../base/result.ts";
-import {
-  addStoredReportBytes,
-  insertReport,
-  type ReportRow,
-  reportById,
-  reportBySha256,
-  storedReportBytes,
-} from "../db/reports.ts";
+import { insertReport, type ReportRow, reportById, reportBySha256 } from "../db/reports.ts";
 import type { UploadedReport } from "../model/profile.ts";
 import { RefusedError } from "../model/refusal.ts";
-import type { Compression, ReadFailure, ReportFormat } from "../model/report.ts";
-import type { Asker, ProfilePorts } from "./ports.ts";
+import type { ReadFailure } from "../model/report.ts";
+import type { Asker, Detect, ProfilePorts } from "./ports.ts";
+import { countBytes, type Incoming, stageBytes } from "./staging.ts";
 import { reportView } from "./view.ts";
 
-/** Looks at the first bytes of a file and says what it is, or why it is no report. */
-export type Detect = (
-  open: OpenBytes,
-) => Promise<Result<{ readonly format: ReportFormat; readonly compression: Compression }, ReadFailure>>;
-
-export interface Upload {
-  readonly bytes: AsyncIterable<Uint8Array>;
-  /** `Content-Length`, where the client says it. */
-  readonly declaredBytes: number | null;
+export interface Upload extends Incoming {
   readonly detect: Detect;
 }
 
@@ -42,20 +25,14 @@ export async function uploadReport(
   asker: Asker,
   upload: Upload,
 ): Promise<{ report: UploadedReport; existed: boolean }> {
-  const { maxReportBytes, reportQuotaBytes } = ports.limits;
-  if ((upload.declaredBytes ?? 0) > maxReportBytes) throw tooLarge(maxReportBytes);
-  const room = reportQuotaBytes - (await storedReportBytes(ports.database.kysely));
-  if (room < (upload.declaredBytes ?? 1)) throw overQuota(reportQuotaBytes);
-
-  const staged = await stage(ports, upload, room);
+  const staged = await stageBytes(ports, { ...upload, bytes: refusingWrongKinds(upload) });
   let kept = false;
   try {
     const detected = await upload.detect(openFile(staged.path));
     if (!detected.ok) throw unreadable(detected.error);
     const { row, existed } = await ports.database.kysely.transaction().execute(async (transaction) => {
-      const used = await addStoredReportBytes(transaction, 0);
+      await countBytes(transaction, ports, staged);
       const existing = await reportBySha256(transaction, staged.sha256);
-      if (!existing && used + staged.bytes > reportQuotaBytes) throw overQuota(reportQuotaBytes);
       // Kept also where the row exists: it puts the file back should somebody have removed it.
       const storage_key = await staged.keep();
       kept = true;
@@ -71,7 +48,6 @@ export async function uploadReport(
         created_at_ms: ports.now(),
       };
       await insertReport(transaction, report);
-      await addStoredReportBytes(transaction, staged.bytes);
       return { row: report, existed: false };
     });
     return { report: reportView(row), existed };
@@ -85,33 +61,6 @@ export async function getReport(ports: ProfilePorts, id: string): Promise<Upload
   const row = await reportById(ports.database.kysely, id);
   if (!row) throw new RefusedError("not_found", `There is no report ${id}.`);
   return reportView(row);
-}
-
-async function stage(ports: ProfilePorts, upload: Upload, room: number): Promise<StagedArtifact> {
-  const { maxReportBytes, reportQuotaBytes } = ports.limits;
-  let counted = 0;
-  async function* watched(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of refusingWrongKinds(upload)) {
-      counted += chunk.length;
-      ports.incoming.bytes += chunk.length;
-      if (ports.incoming.bytes > room) throw overQuota(reportQuotaBytes);
-      yield chunk;
-    }
-  }
-  try {
-    return await ports.artifacts.stage(watched(), maxReportBytes);
-  } catch (error) {
-    if (error instanceof ArtifactTooLargeError) throw tooLarge(error.maxBytes);
-    if (error instanceof StorageFullError) {
-      throw new RefusedError("quota_exceeded", "No space is left to store the report.", {
-        hint: "Free space on the disk of DATA_DIR.",
-        retryAfterS: 60,
-      });
-    }
-    throw error;
-  } finally {
-    ports.incoming.bytes -= counted;
-  }
 }
 
 async function* refusingWrongKinds({ bytes, detect }: Upload): AsyncGenerator<Uint8Array> {
@@ -133,21 +82,6 @@ async function* refusingWrongKinds({ bytes, detect }: Upload): AsyncGenerator<Ui
     yield chunk;
   }
 }
-
-const tooLarge = (maxBytes: number): RefusedError =>
-  new RefusedError(
-    "content_too_large",
-    `The report is larger than ${maxBytes} bytes, the most that this service takes.`,
-    {
-      hint: "Compress it with gzip or zstd, profile fewer launches, or raise MAX_REPORT_BYTES.",
-    },
-  );
-
-const overQuota = (quota: number): RefusedError =>
-  new RefusedError("quota_exceeded", `The space for reports (${quota} bytes) is used up.`, {
-    hint: "Raise REPORT_QUOTA_BYTES.",
-    retryAfterS: 60,
-  });
 
 const unreadable = (failure: ReadFailure): RefusedError =>
   new RefusedError("report_unreadable", failure.message, {

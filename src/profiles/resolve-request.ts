@@ -1,12 +1,12 @@
-import { FULL_PIPELINE, type ProfileRequest, type ResolvedRequest } from "../model/profile.ts";
+import { FULL_PIPELINE, type ProfileRequest, type ReportSource, type ResolvedRequest } from "../model/profile.ts";
 import { type RefusalItem, RefusedError } from "../model/refusal.ts";
+import { captureErrors } from "./capture-request.ts";
 import type { Targets } from "./ports.ts";
 
 const ENGINES = ["vllm", "sglang", "none"] as const;
 const DEFAULT_TOP_N = 10;
 /** A kernel is measured on its own, a pipeline under the load that servers are tuned for. */
 const DEFAULT_CONCURRENCY = { kernel: 1, pipeline: 128 };
-const UPLOAD = 'Upload a report with POST /reports and give "source": {"kind": "report", "report_ids": [its id]}.';
 
 /**
  * Checks what the schema cannot, and fills in the defaults.
@@ -29,10 +29,15 @@ export function resolveRequest(request: ProfileRequest, targets: Targets): Resol
       },
     );
   }
-  const errors = [...targetErrors(request, targets), ...engineErrors(request), ...unsupported(request)];
+  const pipeline = targets.isFullPipeline(request.target);
+  const errors = [
+    ...targetErrors(request, targets),
+    ...engineErrors(request),
+    ...unsupported(request),
+    ...(request.source?.kind === "report" ? [] : captureErrors(request, pipeline)),
+  ];
   if (errors.length > 0) throw invalid(errors);
 
-  const pipeline = targets.isFullPipeline(request.target);
   return {
     ...request,
     target: pipeline ? FULL_PIPELINE : request.target,
@@ -47,49 +52,9 @@ export function resolveRequest(request: ProfileRequest, targets: Targets): Resol
 
 /**
  * The reports that a request is about: ids in lower case, each once.
- * @throws RefusedError where it is about something else: this version has no workers with GPUs.
+ * @throws RefusedError for timelines, and for a report that is given twice.
  */
-export function reportIds({ source }: ResolvedRequest): readonly string[] {
-  if (source === undefined) {
-    throw new RefusedError(
-      "no_live_worker",
-      "No source was given, and no worker with a GPU is connected that could run the workload.",
-      {
-        hint: UPLOAD,
-        errors: [
-          { pointer: "/source", code: "no_live_worker", detail: "not given; what works: a source of kind `report`" },
-        ],
-      },
-    );
-  }
-  if (source.kind === "workload") {
-    throw new RefusedError(
-      "no_such_workload",
-      `There is no workload ${quote(source.name)}: no worker with a GPU is connected that declares any.`,
-      {
-        hint: UPLOAD,
-        errors: [
-          {
-            pointer: "/source/name",
-            code: "no_such_workload",
-            detail: `given: ${quote(source.name)}; known workloads: none`,
-          },
-        ],
-      },
-    );
-  }
-  if (source.kind === "command") {
-    throw new RefusedError("no_live_worker", "No worker with a GPU is connected that could run the command.", {
-      hint: UPLOAD,
-      errors: [
-        {
-          pointer: "/source/kind",
-          code: "no_live_worker",
-          detail: "given: command; what works: a source of kind `report`",
-        },
-      ],
-    });
-  }
+export function reportIds(source: ReportSource): readonly string[] {
   const first = source.timeline_ids?.[0];
   if (first !== undefined) {
     throw new RefusedError(
@@ -184,7 +149,12 @@ function unsupported(request: ProfileRequest): RefusalItem[] {
     }
   }
   if (request.window !== undefined) {
-    errors.push(refuse("window", "a window is a part of a timeline, and a report alone has none; leave it out"));
+    errors.push(
+      refuse(
+        "window",
+        "a window is a part of a timeline, which neither a report nor a capture of this version has; leave it out",
+      ),
+    );
   }
   if (request.webhook !== undefined) {
     errors.push(

@@ -1,12 +1,31 @@
 import { validate as isUuid, v7 as uuidv7 } from "uuid";
-import { insertProfile } from "../db/profiles.ts";
+import { insertProfile, type NewProfile, type ProfileRow } from "../db/profiles.ts";
 import { reportsByIds } from "../db/reports.ts";
-import { PROFILE_SCHEMA_VERSION, type Profile, type ProfileRequest } from "../model/profile.ts";
+import { chooseWorkload } from "../fleet/choose.ts";
+import { workersNow } from "../fleet/workers.ts";
+import { modelKey } from "../model/model-name.ts";
+import {
+  PROFILE_SCHEMA_VERSION,
+  type Profile,
+  type ProfileRequest,
+  type ReportSource,
+  type ResolvedRequest,
+} from "../model/profile.ts";
 import { RefusedError } from "../model/refusal.ts";
-import { fingerprint, modelKey } from "./fingerprint.ts";
+import { fingerprint } from "./fingerprint.ts";
+import { queueOf } from "./job-queue.ts";
 import type { Asker, ProfilePorts } from "./ports.ts";
 import { reportIds, requestText, resolveRequest } from "./resolve-request.ts";
 import { profileView } from "./view.ts";
+
+/** What a request is about: reports, or what a worker is to run. */
+interface Subject {
+  readonly request: ResolvedRequest;
+  readonly columns: Pick<NewProfile, "source_kind" | "pool" | "workload">;
+  /** Hashes that a fingerprint takes in. */
+  readonly measured: readonly string[];
+  readonly reportIds: readonly string[];
+}
 
 /**
  * Takes a profile in. The row, its first event and its outbox entry are one transaction; from then on it ends in
@@ -14,15 +33,53 @@ import { profileView } from "./view.ts";
  * @throws RefusedError
  */
 export async function submitProfile(ports: ProfilePorts, asker: Asker, body: ProfileRequest): Promise<Profile> {
-  const request = resolveRequest(body, ports.targets);
-  const text = requestText(request);
-  const ids = reportIds(request);
-  const db = ports.database.kysely;
+  const resolved = resolveRequest(body, ports.targets);
+  // Before anything is looked up by texts that the database does not take.
+  requestText(resolved);
+  const { source } = resolved;
+  const subject =
+    source?.kind === "report" ? await reportSubject(ports, resolved, source) : await captureSubject(ports, resolved);
+  const row = await insert(ports, asker, subject);
+  try {
+    await queueOf(ports, row).add(row.id);
+  } catch (error) {
+    ports.warn(`profile ${row.id} was taken in but not queued; the reconciler will queue it`, error);
+  }
+  return profileView(row, subject.request);
+}
+
+function insert(
+  ports: ProfilePorts,
+  asker: Asker,
+  { request, columns, measured, reportIds }: Subject,
+): Promise<ProfileRow> {
+  const model_key = request.model === null ? null : modelKey(request.model);
+  const profile: NewProfile = {
+    id: uuidv7(),
+    schema_version: PROFILE_SCHEMA_VERSION,
+    ...columns,
+    target: request.target,
+    model: request.model,
+    model_key,
+    engine: request.engine,
+    session: request.session ?? null,
+    revision: request.revision ?? null,
+    fingerprint: fingerprint(request, model_key, measured),
+    request: requestText(request),
+    labels: JSON.stringify(request.labels ?? {}),
+    owner_key_id: asker.keyId,
+    created_at_ms: ports.now(),
+  };
+  return ports.database.kysely.transaction().execute((transaction) => insertProfile(transaction, profile, reportIds));
+}
+
+async function reportSubject(ports: ProfilePorts, request: ResolvedRequest, source: ReportSource): Promise<Subject> {
+  const ids = reportIds(source);
   const reports = await reportsByIds(
-    db,
+    ports.database.kysely,
     ids.filter((id) => isUuid(id)),
   );
-  const hashes = ids.map((id, position) => {
+  const measured = ids.map((id, position) => {
     const report = reports.get(id);
     if (report) return report.sha256;
     throw new RefusedError("no_such_report", `There is no report ${JSON.stringify(id.slice(0, 100))}.`, {
@@ -36,34 +93,22 @@ export async function submitProfile(ports: ProfilePorts, asker: Asker, body: Pro
       ],
     });
   });
-  const now = ports.now();
-  const model_key = request.model === null ? null : modelKey(request.model);
-  const row = await db.transaction().execute((transaction) =>
-    insertProfile(
-      transaction,
-      {
-        id: uuidv7(),
-        schema_version: PROFILE_SCHEMA_VERSION,
-        source_kind: "report",
-        target: request.target,
-        model: request.model,
-        model_key,
-        engine: request.engine,
-        session: request.session ?? null,
-        revision: request.revision ?? null,
-        fingerprint: fingerprint(request, model_key, hashes),
-        request: text,
-        labels: JSON.stringify(request.labels ?? {}),
-        owner_key_id: asker.keyId,
-        created_at_ms: now,
-      },
-      ids,
-    ),
-  );
-  try {
-    await ports.queue.add(row.id);
-  } catch (error) {
-    ports.warn(`profile ${row.id} was taken in but not queued; the reconciler will queue it`, error);
-  }
-  return profileView(row, request);
+  return { request, columns: { source_kind: "report", pool: null, workload: null }, measured, reportIds: ids };
+}
+
+async function captureSubject(ports: ProfilePorts, request: ResolvedRequest): Promise<Subject> {
+  const { pool, workload } = chooseWorkload(request, await workersNow(ports));
+  const { source } = request;
+  const command = source?.kind === "command" ? [source.argv, source.cwd, Object.entries(source.env ?? {})] : null;
+  return {
+    // A workload that is named says which model and engine it runs.
+    request: {
+      ...request,
+      model: request.model ?? workload?.model ?? null,
+      engine: request.engine ?? workload?.engine ?? null,
+    },
+    columns: { source_kind: source?.kind ?? "workload", pool, workload: workload?.name ?? null },
+    measured: [pool, workload === null ? JSON.stringify(command) : `${workload.name}:${workload.sha256}`],
+    reportIds: [],
+  };
 }

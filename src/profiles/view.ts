@@ -22,11 +22,16 @@ export function profileView(row: ProfileRow, request: ResolvedRequest = JSON.par
     finished_at: isoOrNull(row.finished_at_ms),
     last_event: row.last_event,
     failure: row.failure === null ? null : JSON.parse(row.failure),
+    capture:
+      row.pool === null
+        ? null
+        : { pool: row.pool, workload: row.workload, worker_id: row.worker_id, attempts: row.capture_attempts },
     links: {
       self,
       result: `${self}/result`,
       roofline: `${self}/roofline.svg`,
       report: `${self}/report`,
+      ...(row.pool === null ? {} : { log: `${self}/log` }),
       cancel: `${self}/cancel`,
     },
   };

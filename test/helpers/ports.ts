@@ -8,9 +8,9 @@ import { insertReport } from "../../src/db/reports.ts";
 import type { Profile } from "../../src/model/profile.ts";
 import type { ProfilePorts } from "../../src/profiles/ports.ts";
 import { submitProfile } from "../../src/profiles/submit.ts";
-import { type AnalysisQueue, openAnalysisQueue } from "../../src/queue/analysis-queue.ts";
 import { connectRedis, type RedisConnections } from "../../src/queue/connections.ts";
 import { type EmbeddedRedis, startEmbeddedRedis } from "../../src/queue/embedded-redis.ts";
+import { openQueues, type Queues } from "../../src/queue/queues.ts";
 import { openWakeUps } from "../../src/queue/wake-ups.ts";
 import type { TestDatabase } from "./databases.ts";
 
@@ -18,7 +18,7 @@ import type { TestDatabase } from "./databases.ts";
 export interface TestPorts {
   readonly ports: ProfilePorts;
   readonly database: Database;
-  readonly queue: AnalysisQueue;
+  readonly queues: Queues;
   readonly redis: RedisConnections;
   readonly server: EmbeddedRedis;
   /** Id of a report that exists as a row, for profiles that are never analysed. */
@@ -34,10 +34,10 @@ export async function openTestPorts(testDatabase: TestDatabase): Promise<TestPor
   const database = await testDatabase.open(settings);
   const server = await startEmbeddedRedis({ dataDir: settings.DATA_DIR, onRestart: () => {} });
   const redis = await connectRedis({ socketPath: server.socketPath }, () => {});
-  const queue = await openAnalysisQueue(redis, () => {});
+  const queues = await openQueues(redis, () => {});
   const ports: ProfilePorts = {
     database,
-    queue,
+    queues,
     wakeUps: await openWakeUps(redis),
     artifacts: await openFileStore(join(settings.DATA_DIR, "artifacts"), true),
     targets: {
@@ -47,7 +47,7 @@ export async function openTestPorts(testDatabase: TestDatabase): Promise<TestPor
         return matcher.ok ? null : matcher.error;
       },
     },
-    limits: { maxReportBytes: 1e9, reportQuotaBytes: 1e9 },
+    limits: { maxReportBytes: 1e9, reportQuotaBytes: 1e9, noWorkerTimeoutMs: 600_000 },
     incoming: { bytes: 0 },
     now: Date.now,
     warn: () => {},
@@ -65,7 +65,7 @@ export async function openTestPorts(testDatabase: TestDatabase): Promise<TestPor
   return {
     ports,
     database,
-    queue,
+    queues,
     redis,
     server,
     reportId: report.id,
@@ -73,7 +73,7 @@ export async function openTestPorts(testDatabase: TestDatabase): Promise<TestPor
       submitProfile(ports, OPERATOR, { target: "k", source: { kind: "report", report_ids: [report.id] }, ...more }),
     async close() {
       ports.wakeUps.close();
-      await queue.close();
+      await queues.close();
       redis.close();
       await server.close();
       await database.close();

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
+import { modelKey } from "../../src/model/model-name.ts";
 import { type ProfileRequest, profileRequestSchema } from "../../src/model/profile.ts";
-import { fingerprint, modelKey } from "../../src/profiles/fingerprint.ts";
+import { fingerprint } from "../../src/profiles/fingerprint.ts";
 import { resolveRequest } from "../../src/profiles/resolve-request.ts";
 
 const targets = { isFullPipeline: (target: string) => target === "full pipeline", problem: () => null };
@@ -39,7 +40,6 @@ it("differs when anything differs that decides the result", () => {
     of({ engine: "sglang" }),
     of({ concurrency: 2 }),
     of(MEASURED),
-    of({ ...MEASURED, rank: 1 }),
     of({ top_n: 11 }),
     of({ ...MEASURED, gpu: "H200" }),
     of({ ...MEASURED, pool: "p" }),

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ProfileRow } from "../../src/db/profiles.ts";
-import { modelKey } from "../../src/profiles/fingerprint.ts";
+import { modelKey } from "../../src/model/model-name.ts";
 import { type ListQuery, listProfilePage } from "../../src/profiles/list.ts";
 import { onBothDatabases } from "../helpers/databases.ts";
 import { openTestPorts, type TestPorts } from "../helpers/ports.ts";
@@ -20,6 +20,11 @@ function profileRow(index: number): ProfileRow {
     state: "queued",
     last_event: 1,
     source_kind: "report",
+    pool: null,
+    workload: null,
+    worker_id: null,
+    capture_attempts: 0,
+    capture: null,
     target,
     model,
     model_key: modelKey(model),
