@@ -9,9 +9,9 @@ import { insertProfile } from "../src/db/profiles.ts";
 import { insertReport, reportsByIds } from "../src/db/reports.ts";
 import { startService } from "../src/main.ts";
 import { profileRequestSchema } from "../src/model/profile.ts";
-import { openAnalysisQueue } from "../src/queue/analysis-queue.ts";
 import { connectRedis } from "../src/queue/connections.ts";
 import { startEmbeddedRedis } from "../src/queue/embedded-redis.ts";
+import { openQueues } from "../src/queue/queues.ts";
 
 export interface ServerSettings {
   readonly kind: "service" | "bare";
@@ -47,7 +47,7 @@ async function addReport(): Promise<void> {
 
 async function startBare(): Promise<string> {
   const server = await startEmbeddedRedis({ dataDir, onRestart: () => {} });
-  const queue = await openAnalysisQueue(await connectRedis({ socketPath: server.socketPath }, () => {}), () => {});
+  const queues = await openQueues(await connectRedis({ socketPath: server.socketPath }, () => {}), () => {});
   const { kysely } = await openDatabase();
   const app = Fastify().withTypeProvider<ZodTypeProvider>();
   app.setValidatorCompiler(validatorCompiler);
@@ -63,6 +63,8 @@ async function startBare(): Promise<string> {
           id: uuidv7(),
           schema_version: 1,
           source_kind: "report",
+          pool: null,
+          workload: null,
           target: body.target,
           model: body.model ?? null,
           model_key: body.model ?? null,
@@ -78,7 +80,7 @@ async function startBare(): Promise<string> {
         ids,
       ),
     );
-    await queue.add(row.id);
+    await queues.analysis.add(row.id);
     return reply
       .code(202)
       .header("location", `/profiles/${row.id}`)

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { openAnalysisQueue } from "../../src/queue/analysis-queue.ts";
 import { connectRedis } from "../../src/queue/connections.ts";
+import { openQueues } from "../../src/queue/queues.ts";
 import { openWakeUps } from "../../src/queue/wake-ups.ts";
 import { temporaryFolder } from "../helpers/databases.ts";
 import { type TestRedis, testRedis } from "../helpers/redis.ts";
@@ -22,23 +22,23 @@ it("says where it looked when Redis does not answer", async () => {
 
 it("adds a profile once, however often", async () => {
   const redis = await connectRedis({ url: server.url }, () => {});
-  const queue = await openAnalysisQueue(redis, () => {});
-  await Promise.all([queue.add(ID), queue.add(ID), queue.add(ID)]);
-  expect(await queue.counts()).toMatchObject({ waiting: 1 });
-  expect(await queue.presence(ID)).toBe("waiting");
-  expect(await queue.presence("01a23007-a5e8-7481-a240-6068bf8be8a3")).toBe("missing");
-  await queue.close();
+  const queues = await openQueues(redis, () => {});
+  await Promise.all([queues.analysis.add(ID), queues.analysis.add(ID), queues.analysis.add(ID)]);
+  expect(await queues.analysis.counts()).toMatchObject({ waiting: 1 });
+  expect(await queues.analysis.presence(ID)).toBe("waiting");
+  expect(await queues.analysis.presence("01a23007-a5e8-7481-a240-6068bf8be8a3")).toBe("missing");
+  await queues.close();
   redis.close();
 });
 
 it("fails at once while Redis is away, and works again by itself", async () => {
   const errors: Error[] = [];
   const redis = await connectRedis({ url: server.url }, (error) => errors.push(error));
-  const queue = await openAnalysisQueue(redis, (error) => errors.push(error));
+  const queues = await openQueues(redis, (error) => errors.push(error));
   const wakeUps = await openWakeUps(redis);
   await server.kill();
   await until(() => redis.producer.status !== "ready");
-  await expect(queue.add(ID)).rejects.toThrow();
+  await expect(queues.analysis.add(ID)).rejects.toThrow();
   // A wake-up that cannot be sent is heard in this process all the same, and is no error.
   let heard = 0;
   const stop = wakeUps.listen(ID, () => {
@@ -51,7 +51,7 @@ it("fails at once while Redis is away, and works again by itself", async () => {
 
   await server.start();
   await until(async () =>
-    queue.add(ID).then(
+    queues.analysis.add(ID).then(
       () => true,
       () => false,
     ),
@@ -62,6 +62,6 @@ it("fails at once while Redis is away, and works again by itself", async () => {
   await told;
   stop();
   wakeUps.close();
-  await queue.close();
+  await queues.close();
   redis.close();
 });
