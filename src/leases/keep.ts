@@ -44,6 +44,7 @@ export function keepLease(leases: Leases, lease: TrackedLease, options: KeepOpti
   let last = lease;
   let preemptible = lease.preemptible;
   let isOver = false;
+  let isBeating = false;
   let beatTimer: NodeJS.Timeout | undefined;
   let lostTimer: NodeJS.Timeout | undefined;
 
@@ -85,6 +86,9 @@ export function keepLease(leases: Leases, lease: TrackedLease, options: KeepOpti
   };
 
   const beat = async (): Promise<void> => {
+    if (isBeating) return;
+    isBeating = true;
+    clearTimeout(beatTimer);
     let pauseMs = ttlMs / 3;
     try {
       // Repeated each time: the message that made it preemptible may have been lost.
@@ -93,6 +97,7 @@ export function keepLease(leases: Leases, lease: TrackedLease, options: KeepOpti
       if (!isOver) onError(error);
       pauseMs = ttlMs / 20;
     }
+    isBeating = false;
     if (!isOver) beatTimer = setTimeout(() => void beat(), pauseMs);
   };
 
@@ -105,9 +110,12 @@ export function keepLease(leases: Leases, lease: TrackedLease, options: KeepOpti
     while (lookAgain && !isOver) {
       lookAgain = false;
       try {
+        const before = last.expires_at;
         const seen = await leases.get(id);
-        if (seen) see(seen);
-        else end("unknown");
+        if (!seen) end("unknown");
+        else see(seen);
+        // Somebody shortened it, or Redis crashed and forgot the last renewal.
+        if (seen && seen.expires_at < before) void beat();
       } catch {
         // The heartbeat finds out as well, and tells.
       }
