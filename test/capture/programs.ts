@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fixture } from "../helpers/fixtures.ts";
 
 /** What a program prints and how it ends when its arguments, joined by blanks, match. The first that matches counts. */
 export interface Said {
@@ -82,3 +83,18 @@ export function writeProc(
     writeFileSync(join(folder, String(pid), "stat"), `${pid} (${name}) S ${parent} 1 1 0 -1 4194560\n`);
   }
 }
+
+/** What ncu 2025.3.1 says of itself. */
+export const NCU_2025_3: readonly Said[] = [
+  {
+    args: /^--version$/,
+    stdout:
+      "NVIDIA (R) Nsight Compute Command Line Profiler\nCopyright (c) 2018-2025 NVIDIA Corporation\nVersion 2025.3.1.0 (build 36398880) (public-release)\n",
+  },
+  { args: /^--list-sets$/, stdout: fixture("ncu/2025.3.1/list-sets.txt").toString() },
+  {
+    args: /^--help$/,
+    stdout:
+      "  --mode arg (=launch-and-attach)   \n  --replay-mode arg\n  --process-id-other\n  --communicator arg (=none)\n",
+  },
+];
