@@ -15,7 +15,7 @@ export async function openApiText(): Promise<string> {
     version: VERSION,
     isDraining: () => false,
   });
-  await registerRoutes(app, NOTHING, NOTHING, NOTHING);
+  await registerRoutes(app, NOTHING, NOTHING, NOTHING, NOTHING);
   await app.ready();
   const text = `${JSON.stringify(app.swagger(), null, 2)}\n`;
   await app.close();

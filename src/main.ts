@@ -5,6 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { sql } from "kysely";
 import packageJson from "../package.json" with { type: "json" };
 import { type Health, healthRoutes } from "../routes/health.ts";
+import { type LeasePorts, leaseRoutes } from "../routes/leases.ts";
 import { singleProfileRoutes } from "../routes/profile.ts";
 import { profileCaptureRoutes } from "../routes/profile-capture.ts";
 import { profileLogRoutes } from "../routes/profile-log.ts";
@@ -26,7 +27,9 @@ import { type Config, ConfigError, isLoopback } from "./config.ts";
 import { lockDataDir } from "./db/data-dir-lock.ts";
 import { type Database, openPostgres, openSqlite } from "./db/database.ts";
 import { countByState } from "./db/profiles.ts";
+import { registeredGpus } from "./fleet/gpus.ts";
 import { createHttpApp } from "./http/app.ts";
+import { openLeases } from "./leases/leases.ts";
 import { createLogger, nowAndThen } from "./observe/logger.ts";
 import { createMetrics, observeSources } from "./observe/metrics.ts";
 import type { ProfilePorts } from "./profiles/ports.ts";
@@ -135,6 +138,10 @@ async function start(
     now: Date.now,
     warn,
   };
+  const leases = await openLeases(
+    redis,
+    nowAndThen((error) => warn("leases", error)),
+  );
   const metrics = createMetrics(VERSION);
   observeSources(metrics, {
     queueJobs: () => queues.analysis.counts(),
@@ -150,7 +157,13 @@ async function start(
   const health = createHealth(database, redis);
   const app = await createHttpApp({ logger, keys, metrics, version: VERSION, isDraining: () => !health.running });
   cleanups.add(() => app.close());
-  await registerRoutes(app, config.ROLE === "analysis" ? null : ports, health, () => metrics.registry.metrics());
+  await registerRoutes(
+    app,
+    config.ROLE === "analysis" ? null : ports,
+    { leases, knownGpus: () => registeredGpus(ports) },
+    health,
+    () => metrics.registry.metrics(),
+  );
   const url = await app.listen({ host: config.HOST, port: config.PORT });
   const worker = config.ROLE === "api" ? null : startAnalysisWorker(ports, redis, config, metrics);
   logger.info({ url, role: config.ROLE, database: database.engine, embedded }, "listening");
@@ -158,6 +171,7 @@ async function start(
   const shutDown = async (): Promise<void> => {
     health.running = false;
     ports.wakeUps.close();
+    leases.close();
     await sleep(config.SHUTDOWN_DELAY_S * 1000);
     const giveUp = new AbortController();
     // A connection that becomes idle from now on is closed too; Fastify looks only once.
@@ -223,6 +237,7 @@ async function redisAddress(
 export async function registerRoutes(
   app: FastifyInstance,
   ports: ProfilePorts | null,
+  leases: LeasePorts,
   health: Health,
   metrics: () => Promise<string>,
 ): Promise<void> {
@@ -241,6 +256,7 @@ export async function registerRoutes(
     workloadRoutes,
   ])
     await app.register(routes(ports));
+  await app.register(leaseRoutes(leases));
 }
 
 const CHECK_LIMIT_MS = 2_000;

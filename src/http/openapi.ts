@@ -18,6 +18,7 @@ export const openApiOptions = (version: string): FastifyDynamicSwaggerOptions =>
       { name: "reports", description: "Uploaded reports" },
       { name: "profiles", description: "Requests and their results" },
       { name: "workers", description: "GPU hosts: who is there, what they can run, and what they tell" },
+      { name: "leases", description: "The exclusive right to GPUs, for captures and for benchmarks" },
       { name: "service", description: "Health, metrics, description" },
     ],
     components: {

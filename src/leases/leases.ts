@@ -73,7 +73,7 @@ const LOOK_INTERVAL_MS = 1_000;
  * The leases in one Redis. Resolves once changes are heard.
  * @param onError told of failures in the background that are tried again.
  */
-export async function openLeases(redis: LeaseRedis, onError: (error: unknown) => void): Promise<Leases> {
+export async function openLeases(redis: LeaseRedis, onError: (error: Error) => void): Promise<Leases> {
   const { producer } = redis;
   const listeners = new Set<() => void>();
   let closed = false;

@@ -22,6 +22,14 @@ export const leaseRequestSchema = z
   .meta({ id: "LeaseRequest" });
 export type LeaseRequest = z.infer<typeof leaseRequestSchema>;
 
+/** Body of PATCH /leases/{id}. */
+export const leaseRenewalSchema = z
+  .strictObject({
+    ttl_s: z.number().min(5).max(3600).optional().describe("another ttl from now on; left out: as before"),
+    token: z.number().int().optional().describe("its fencing token: renewed only if it is still this one"),
+  })
+  .meta({ id: "LeaseRenewal" });
+
 /** The exclusive right to a set of GPUs, or a place in the queue for it. */
 export const leaseSchema = z
   .object({
@@ -32,8 +40,10 @@ export const leaseSchema = z
     holder: z.string(),
     token: z.number().int().nullable().describe("fencing token: grows with each grant; null while waiting"),
     preemptible: z.boolean().describe("true: held for a warm engine that is idle; any other request ends it"),
-    wanted: z.boolean().describe("true: somebody else waits for one of its GPUs"),
-    blocked_by: z.array(z.uuid()).describe("leases that hold or come first for one of its GPUs; empty once held"),
+    wanted: z.boolean().describe("true: it is held, and somebody else waits for one of its GPUs"),
+    blocked_by: z
+      .array(z.uuid())
+      .describe("leases that hold or come first for one of its GPUs, at most 16; empty once held"),
     ttl_s: z.number(),
     requested_at: time,
     granted_at: time.nullable(),
