@@ -104,7 +104,11 @@ function shown(path: Path, value: unknown): string {
   if (at === undefined || at === null) return "nothing";
   if (path.includes("env")) return withArticle(Array.isArray(at) ? "array" : typeof at);
   if (Array.isArray(at)) return at.length === 0 ? "an empty list" : "a list";
-  if (typeof at === "object") return "a map";
+  if (typeof at === "object") {
+    const [[key, inside] = [], ...more] = Object.entries(at);
+    // In YAML an unquoted {port} is a map with the key `port`.
+    return more.length === 0 && key !== undefined && inside === null ? `a map; quote it: "{${key}}"` : "a map";
+  }
   const text = JSON.stringify(at) ?? String(at);
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
