@@ -1,4 +1,4 @@
-/** Names that may stand in braces in the arguments and variables of a workload. */
+/** Names that may stand in braces in the arguments of a workload. */
 export const PLACEHOLDERS = ["port", "model", "concurrency", "seed", "gpus", "rank", "output_dir"] as const;
 export type Placeholder = (typeof PLACEHOLDERS)[number];
 export type PlaceholderValues = Partial<Record<Placeholder, string | number>>;

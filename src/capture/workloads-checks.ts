@@ -43,16 +43,14 @@ interface Place {
 const listed = (name: string, texts: readonly string[]): Place[] =>
   texts.map((text, index) => ({ path: [name, index], text }));
 
-function textsOf(workload: Workload): Place[] {
-  return [
-    ...listed("argv", workload.argv),
-    ...(workload.kind === "server" ? listed("counter_args", workload.counter_args) : []),
-    ...Object.entries(workload.env).map(([name, text]) => ({ path: ["env", name], text })),
-  ];
-}
+/** Where placeholders are filled in; variables are handed on as they stand. */
+const argumentsOf = (workload: Workload): Place[] => [
+  ...listed("argv", workload.argv),
+  ...(workload.kind === "server" ? listed("counter_args", workload.counter_args) : []),
+];
 
 function placeholders(workload: Workload): Finding[] {
-  const texts = textsOf(workload);
+  const texts = argumentsOf(workload);
   const known = PLACEHOLDERS.map((name) => `{${name}}`).join(" ");
   const unknown = texts.flatMap(({ path, text }) =>
     unknownPlaceholders(text).map((name) => ({
@@ -79,7 +77,8 @@ function variables(workload: Workload): Finding[] {
     ...listed("pass_env", workload.pass_env),
   ];
   const texts = [
-    ...textsOf(workload),
+    ...argumentsOf(workload),
+    ...Object.entries(workload.env).map(([name, text]) => ({ path: ["env", name], text })),
     ...listed("files", workload.files),
     ...(workload.cwd === undefined ? [] : [{ path: ["cwd"], text: workload.cwd }]),
   ];

@@ -73,8 +73,8 @@ describe("workloads.yaml", () => {
     const [port, unknown] = problemsOf(GOOD.replace("{seed}", "{sead}").replace("./tiny", '"{port}"'));
     expect(port).toMatch(/^w\.yaml:7: workloads\[0\]\.argv\[0\]: expected no \{port\}/);
     expect(unknown).toMatch(/^w\.yaml:7: workloads\[0\]\.argv\[1\]: expected one of \{port\}.*given: \{sead\}$/);
-    expect(problemsOf(GOOD.replace("port: 8000", 'port: 8000\n    env: {CACHE: "{HOME}/c"}'))).toEqual([
-      expect.stringContaining("workloads[1].env.CACHE: expected one of {port}"),
+    expect(problemsOf(`${GOOD}    counter_args: ["--dir={folder}"]\n    env: {CACHE: "{home}/c"}\n`)).toEqual([
+      expect.stringContaining("w.yaml:15: workloads[1].counter_args[0]: expected one of {port}"),
     ]);
     expect(problemsOf(GOOD.replace("{seed}", "{{sead}}"))).toEqual([]);
     expect(problemsOf(GOOD.replace('"{seed}"', "{seed}"))).toEqual([
