@@ -5,6 +5,7 @@ import { readConfig } from "../../src/config.ts";
 import { openSqlite } from "../../src/db/database.ts";
 import { startService } from "../../src/main.ts";
 import { temporaryFolder } from "../helpers/databases.ts";
+import { registration } from "../helpers/fake-worker.ts";
 import { fixture, H200 } from "../helpers/fixtures.ts";
 import {
   type Client,
@@ -103,6 +104,34 @@ describe("with keys", () => {
     }
     const raw = await as.raw!("GET", `/profiles/${profileId}/report`);
     expect(Buffer.from(raw.body).equals(SMALL)).toBe(true);
+  });
+
+  it("takes the word of workers about workers and captures, and of nobody else", async () => {
+    const body = registration();
+    expect((await as.worker!("PUT", "/workers/w1", { json: body })).status).toBe(200);
+    for (const name of ["raw", "admin"]) {
+      const both = name === "admin" ? 200 : 403;
+      expect((await as[name]!("PUT", "/workers/w1", { json: body })).status).toBe(both);
+    }
+    const { id } = (await as.raw!("POST", "/profiles", { json: { target: "k", model: "DeepSeek V3", engine: "vllm" } }))
+      .body;
+    const begin = { json: { type: "begin", worker_id: "w1" } };
+    expect((await as.raw!("POST", `/profiles/${id}/events`, begin)).status).toBe(403);
+    expect((await as.worker!("POST", `/profiles/${id}/events`, begin)).status).toBe(200);
+    const artifact = `/profiles/${id}/artifacts/log?attempt=1&worker_id=w1`;
+    expect((await as.raw!("PUT", artifact, { body: "x" })).status).toBe(403);
+    expect((await as.worker!("PUT", artifact, { body: "x" })).status).toBe(200);
+    expect((await as.submitter!("POST", `/profiles/${id}/outcome`, { json: {} })).status).toBe(403);
+    expect((await as.worker!("GET", "/workers")).status).toBe(403);
+    expect((await as.reader!("GET", "/workers")).status).toBe(200);
+    expect((await as.reader!("GET", "/workloads")).status).toBe(200);
+    // A log holds what a program printed: as raw as a report.
+    expect((await as.reader!("GET", `/profiles/${id}/log`)).body).toMatchObject({
+      code: "role_missing",
+      detail: "The key lacks the permission raw_artifacts.",
+    });
+    expect((await as.raw!("GET", `/profiles/${id}/log`)).body).toBe("x");
+    await as.raw!("POST", `/profiles/${id}/cancel`);
   });
 
   it("lets a key cancel its own profiles, an admin those of others", async () => {

@@ -205,11 +205,11 @@ describe("POST /profiles", () => {
     expect(await refusal({ target: "x", model: "m", engine: "vllm" })).toMatchObject({
       status: 422,
       code: "no_live_worker",
-      items: [{ pointer: "/source" }],
+      items: [{ pointer: "/model" }],
     });
     expect(await refusal({ target: "x", source: { kind: "workload", name: "w" } })).toMatchObject({
       status: 422,
-      code: "no_such_workload",
+      code: "no_live_worker",
       items: [{ pointer: "/source/name" }],
     });
     expect(await refusal({ target: "x", source: { kind: "command", argv: ["ls"] } })).toMatchObject({
