@@ -5,7 +5,7 @@ import { byteRange, matchesTag } from "../src/http/conditional.ts";
 import { HEADERS } from "../src/http/documented-headers.ts";
 import { problemResponses, sendProblem } from "../src/http/problems.ts";
 import type { ProfilePorts } from "../src/profiles/ports.ts";
-import { getProfileReport, readReportBytes } from "../src/profiles/result.ts";
+import { getProfileReport, type ReportFile, readReportBytes } from "../src/profiles/result.ts";
 import { idParams } from "./parameters.ts";
 
 const BYTES = "application/octet-stream";
@@ -76,5 +76,5 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   zstd: ".zst",
 };
 
-const fileName = (report: { sha256: string; format: string; compression: string }): string =>
-  `report-${report.sha256.slice(0, 12)}${EXTENSIONS[report.format] ?? ""}${EXTENSIONS[report.compression] ?? ""}`;
+const fileName = ({ sha256, format, compression }: ReportFile): string =>
+  `report-${sha256.slice(0, 12)}${EXTENSIONS[format ?? ""] ?? ""}${EXTENSIONS[compression ?? ""] ?? ""}`;

@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import { ArtifactMissingError, type ByteRange } from "../artifacts/store.ts";
-import { type ReportRow, reportsOfProfile } from "../db/reports.ts";
+import { artifactsOfProfile } from "../db/artifacts.ts";
+import { reportsOfProfile } from "../db/reports.ts";
 import { type ResultRow, resultOfProfile } from "../db/results.ts";
 import { RefusedError } from "../model/refusal.ts";
 import { getProfile } from "./get.ts";
@@ -30,12 +31,23 @@ export async function getResult(ports: ProfilePorts, id: string): Promise<Result
   });
 }
 
+/** A file to hand out; what it is, is known once it was taken for the analysis. */
+export interface ReportFile {
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly storage_key: string;
+  readonly format: string | null;
+  readonly compression: string | null;
+}
+
 /**
- * A report of a profile, by its place in the request.
+ * A report of a profile, by its place in the request or in the outcome. A capture that was canceled or has failed has
+ * those that its worker handed in before.
  * @throws RefusedError `not_found`
  */
-export async function getProfileReport(ports: ProfilePorts, id: string, position: number): Promise<ReportRow> {
-  const reports = await reportsOfProfile(ports.database.kysely, id);
+export async function getProfileReport(ports: ProfilePorts, id: string, position: number): Promise<ReportFile> {
+  const analysed = await reportsOfProfile(ports.database.kysely, id);
+  const reports = analysed.length > 0 ? analysed : await capturedReports(ports, id);
   const report = reports[position];
   if (report) return report;
   await getProfile(ports, id);
@@ -45,11 +57,20 @@ export async function getProfileReport(ports: ProfilePorts, id: string, position
   );
 }
 
+async function capturedReports(ports: ProfilePorts, id: string): Promise<ReportFile[]> {
+  const number = (name: string): number => Number(name.slice("report-".length));
+  const artifacts = await artifactsOfProfile(ports.database.kysely, id);
+  return artifacts
+    .filter(({ name }) => name.startsWith("report-"))
+    .sort((a, b) => number(a.name) - number(b.name))
+    .map(({ sha256, bytes, storage_key }) => ({ sha256, bytes, storage_key, format: null, compression: null }));
+}
+
 /**
  * The bytes of a report as they were uploaded.
  * @throws RefusedError `not_found` where they are no longer stored.
  */
-export async function readReportBytes(ports: ProfilePorts, report: ReportRow, range?: ByteRange): Promise<Readable> {
+export async function readReportBytes(ports: ProfilePorts, report: ReportFile, range?: ByteRange): Promise<Readable> {
   try {
     return await ports.artifacts.read(report.storage_key, range);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { Queue } from "bullmq";
 import { within } from "../base/deadline.ts";
-import { captureQueueName } from "../model/capture.ts";
-import { ANALYSIS_QUEUE } from "../model/jobs.ts";
+import { type CaptureJob, captureQueueName } from "../model/capture.ts";
+import { ANALYSIS_QUEUE, type AnalysisJob } from "../model/jobs.ts";
 import type { RedisConnections } from "./connections.ts";
 import { CLOSE_LIMIT_MS, KEEP_ENDED, QUEUE_PREFIX } from "./settings.ts";
 
@@ -31,7 +31,7 @@ export interface Queues {
   close(): Promise<void>;
 }
 
-type Payload = { readonly version: 1; readonly profile_id: string };
+type Payload = AnalysisJob | CaptureJob;
 
 /** Resolves once Redis answers. `onError` is told what goes wrong in the background. */
 export async function openQueues(redis: RedisConnections, onError: (error: Error) => void): Promise<Queues> {

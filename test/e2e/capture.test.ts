@@ -209,6 +209,8 @@ await onBothDatabases((database) => {
     expect((await worker.put(id, attempt, "log", "stopped")).status).toBe(200);
     expect((await worker.finish(id, attempt)).status).toBe(409);
     expect((await call("GET", `/profiles/${id}/log`)).body).toBe("stopped");
+    expect(Buffer.from((await call("GET", `/profiles/${id}/report`)).body).equals(SMALL)).toBe(true);
+    expect((await call("GET", `/profiles/${id}/report?index=1`)).status).toBe(404);
     expect((await call("GET", `/profiles/${id}`)).body.state).toBe("canceled");
   });
 
