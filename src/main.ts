@@ -38,6 +38,7 @@ import { connectRedis, type RedisAddress, type RedisConnections } from "./queue/
 import { startEmbeddedRedis } from "./queue/embedded-redis.ts";
 import { openQueues } from "./queue/queues.ts";
 import { openWakeUps } from "./queue/wake-ups.ts";
+import { startWorkerOn } from "./worker-main.ts";
 
 export { ConfigError, readConfig } from "./config.ts";
 
@@ -76,6 +77,9 @@ class Cleanups {
  * @throws ConfigError or RedisUnavailableError with a sentence for the person who starts it.
  */
 export async function startService(config: Config): Promise<RunningService> {
+  if (config.ROLE === "capture") {
+    throw new ConfigError("ROLE=capture is started by `profile-kernel worker start`: it answers no HTTP.");
+  }
   const logger = createLogger(config);
   const cleanups = new Cleanups();
   const onCleanupError = (error: unknown): void => logger.error({ err: error }, "while closing");
@@ -166,6 +170,8 @@ async function start(
   );
   const url = await app.listen({ host: config.HOST, port: config.PORT });
   const worker = config.ROLE === "api" ? null : startAnalysisWorker(ports, redis, config, metrics);
+  const isGpuHost = config.ROLE === "all" && config.WORKLOADS_FILE !== undefined;
+  const captures = isGpuHost ? await startWorkerOn(config, { redis, apiUrl: reachableUrl(url, config) }, logger) : null;
   logger.info({ url, role: config.ROLE, database: database.engine, embedded }, "listening");
 
   const shutDown = async (): Promise<void> => {
@@ -174,12 +180,15 @@ async function start(
     leases.close();
     await sleep(config.SHUTDOWN_DELAY_S * 1000);
     const giveUp = new AbortController();
+    // A running capture hands in through HTTP: it ends before the server does.
+    const captured = captures?.close(giveUp.signal).catch(onCleanupError);
     // A connection that becomes idle from now on is closed too; Fastify looks only once.
     const idle = setInterval(() => app.server.closeIdleConnections(), 50);
     const timer = setTimeout(() => {
       giveUp.abort();
       app.server.closeAllConnections();
     }, config.SHUTDOWN_TIMEOUT_S * 1000);
+    await captured;
     await Promise.all([app.close(), worker?.close(giveUp.signal)]).catch(onCleanupError);
     clearTimeout(timer);
     clearInterval(idle);
@@ -195,6 +204,10 @@ async function start(
     },
   };
 }
+
+/** Where the worker in this process reaches the API: an address to listen on is not always one to call. */
+const reachableUrl = (url: string, { HOST }: Config): string =>
+  HOST === "0.0.0.0" || HOST === "::" ? url.replace(/\/\/[^/]*:(\d+)/, "//127.0.0.1:$1") : url;
 
 /** The embedded parts serve one process: no other may use their folder. */
 function takeDataDir({ DATA_DIR }: Config): () => void {

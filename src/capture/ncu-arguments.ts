@@ -9,8 +9,8 @@ export interface NcuPlan {
   readonly filter: KernelFilter | null;
   readonly launches:
     | { readonly kind: "first"; readonly skip: number; readonly count: number }
-    /** These invocations of one function, from 1. */
-    | { readonly kind: "ordinals"; readonly name: string; readonly ordinals: readonly number[] }
+    /** These invocations of each of these functions, from 1: an invocation that one needs is taken of all. */
+    | { readonly kind: "ordinals"; readonly names: readonly string[]; readonly ordinals: readonly number[] }
     /** So many launches of each kernel with the same grid, block and shared memory. */
     | { readonly kind: "per_config"; readonly count: number }
     | { readonly kind: "all" }
@@ -67,7 +67,7 @@ const attachOptions = ({ port }: NcuPlan): string[] => [
   "attach",
   "--hostname",
   "127.0.0.1",
-  ...(port === null ? [] : ["--port", String(port), "--max-connections", "1"]),
+  ...(port === null ? [] : ["--port", String(port), "--max-connections", "2"]),
 ];
 
 const processOptions = ({ process }: NcuPlan): string[] => [
@@ -125,27 +125,30 @@ function launchOptions({ launches, filter }: NcuPlan): string[] {
         "--kernel-name-base",
         filter?.base ?? "function",
         "--kernel-id",
-        kernelId(launches.name, launches.ordinals),
+        kernelId(launches.names, launches.ordinals),
       ];
   }
 }
 
 /**
- * `--kernel-id context:stream:[regex:]name:invocation`, all contexts and streams. One invocation is a number (measured:
- * `::fma_chain:2`). Several are a regular expression over the number (NVIDIA, Nsight Compute CLI manual, filter options,
- * `--kernel-id :::".*5|3"`); it is anchored, so that 1 does not match 11. A colon separates the parts, so a name that has
- * one is given as a pattern with a dot in its place.
+ * `--kernel-id context:stream:[regex:]name:invocation`, all contexts and streams. Measured on ncu 2025.3.1: invocations
+ * count the launches of a function name, from 1, whatever its template arguments and the filter; the number and, with
+ * `regex:`, the name are regular expressions. Both are anchored, so that 1 does not match 11. A colon separates the parts,
+ * so in a name a dot stands for it.
  */
-export function kernelId(name: string, ordinals: readonly number[]): string {
+export function kernelId(names: readonly string[], ordinals: readonly number[]): string {
   const sorted = [...new Set(ordinals)].sort((a, b) => a - b);
   if (sorted.length === 0 || sorted.some((ordinal) => !Number.isSafeInteger(ordinal) || ordinal < 1)) {
     throw new RangeError(`expected invocations from 1 on, found [${ordinals.join(", ")}]`);
   }
-  const kernel = name.includes(":")
-    ? `regex:^${name.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&").replaceAll(":", ".")}$`
-    : name;
+  const [name, ...more] = names;
+  if (name === undefined) throw new RangeError("expected the name of a function, found none");
+  const isPlain = more.length === 0 && /^\w+$/.test(name);
+  const kernel = isPlain ? name : `regex:^(${names.map(asPattern).join("|")})$`;
   return `::${kernel}:${sorted.length === 1 ? sorted[0] : `^(${sorted.join("|")})$`}`;
 }
+
+const asPattern = (name: string): string => name.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&").replaceAll(":", ".");
 
 function counterOptions({ counters }: NcuPlan): string[] {
   const metrics = counters.metrics.length === 0 ? [] : ["--metrics", counters.metrics.join(",")];

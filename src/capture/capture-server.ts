@@ -1,0 +1,246 @@
+import { join } from "node:path";
+import type { CaptureRecord } from "../model/capture.ts";
+import type { Failure } from "../model/profile.ts";
+import type { ServerWorkload } from "../model/workload.ts";
+import { type Capture, commonPlan, measureLimits, nothing, runLimits, wantedCounters } from "./capture-parts.ts";
+import {
+  concurrencyRecord,
+  engineStart,
+  loadFindings,
+  pollutionFindings,
+  WARM_UP_SEED,
+  windowLoad,
+} from "./capture-server-parts.ts";
+import { captureServerPerTool } from "./capture-server-per-tool.ts";
+import { type Engine, engineDied, launchEngine, releaseAll } from "./engine.ts";
+import type { KernelFilter } from "./kernel-filter.ts";
+import { runLoad } from "./load.ts";
+import { type CounterConcurrency, counterConcurrency } from "./load-concurrency.ts";
+import type { Pollution } from "./log-patterns.ts";
+import { measure } from "./measure.ts";
+import { runNcu } from "./ncu-run.ts";
+import type { WarmEngine } from "./warm-engine.ts";
+import { warmUp } from "./warm-up.ts";
+import type { CaptureYield } from "./yield.ts";
+
+/**
+ * An engine that serves requests: started once under `ncu --mode launch`, warmed up, attached to for each run, and kept
+ * warm for the next profile. Where this ncu or this engine does not allow that, the engine is started for each tool.
+ */
+export async function captureServer(
+  options: Capture,
+  workload: ServerWorkload,
+  filter: KernelFilter,
+): Promise<CaptureYield> {
+  const concurrency = counterConcurrency(options.request.concurrency, workload);
+  const why =
+    workload.warm_engine === "never"
+      ? "the workload says warm_engine: never"
+      : options.canAttach
+        ? null
+        : "this ncu has no --mode attach";
+  if (why !== null) return captureServerPerTool(options, workload, filter, concurrency, why);
+
+  if (options.warm !== null) return attached(options, workload, filter, concurrency, options.warm, true);
+  const started = await startWarm(options, workload, concurrency);
+  if (started.kind === "cannot_attach")
+    return captureServerPerTool(options, workload, filter, concurrency, started.why);
+  if (started.kind === "failed") return failed(started.failure, options, concurrency);
+  return attached(options, workload, filter, concurrency, started.warm, false);
+}
+
+type Started =
+  | { readonly kind: "warm"; readonly warm: WarmEngine }
+  | { readonly kind: "failed"; readonly failure: Failure }
+  | { readonly kind: "cannot_attach"; readonly why: string };
+
+async function startWarm(
+  options: Capture,
+  workload: ServerWorkload,
+  concurrency: CounterConcurrency,
+): Promise<Started> {
+  options.tell("warming_up", { phase: "engine_start", done: null, total: null, message: null });
+  const start = engineStart(options, workload);
+  const engine = await launchEngine(start);
+  let ready = false;
+  try {
+    const why = await releaseAll(engine, start, {
+      limitMs: workload.limits.start_s * 1000,
+      signal: options.stop,
+      isUp: () => answers(engine.baseUrl, workload.health.path),
+    });
+    options.stop.throwIfAborted();
+    if (why !== null) {
+      if (engine.over) return { kind: "failed", failure: startFailed(engine, await engine.group.ended) };
+      return { kind: "cannot_attach", why };
+    }
+    const evidence = await warmUp({
+      workload,
+      baseUrl: engine.baseUrl,
+      load: concurrency,
+      seed: workload.load.seed + WARM_UP_SEED,
+      output: engine.log,
+      signal: options.stop,
+      ended: engine.group.ended,
+      now: () => performance.now(),
+    });
+    options.stop.throwIfAborted();
+    if (!evidence.ok) return { kind: "failed", failure: evidence.error };
+    ready = true;
+    const { lease, sha256 } = options;
+    const warm: WarmEngine = {
+      engine,
+      start,
+      lease,
+      sha256,
+      warmUp: evidence.value,
+      shapes: new Set([shapeOf(concurrency)]),
+    };
+    return { kind: "warm", warm };
+  } finally {
+    if (!ready) await engine.stop();
+  }
+}
+
+async function attached(
+  options: Capture,
+  workload: ServerWorkload,
+  filter: KernelFilter,
+  concurrency: CounterConcurrency,
+  warm: WarmEngine,
+  reused: boolean,
+): Promise<CaptureYield> {
+  const { engine, start } = warm;
+  let runs = 0;
+  let pollution: Pollution = { total: 0, lines: [] };
+  const problems: string[] = [];
+  try {
+    // Kernels are compiled for the shapes that were sent: a new one is sent once before the window.
+    if (!warm.shapes.has(shapeOf(concurrency))) {
+      options.tell("warming_up", { phase: "warm_up", done: null, total: null, message: "a batch of another size" });
+      await runLoad({ ...loadOf(warm, concurrency), seed: workload.load.seed + WARM_UP_SEED, signal: options.stop });
+      warm.shapes.add(shapeOf(concurrency));
+    }
+    const [first, ...others] = await engine.ports();
+    const measured = await measure({
+      ...measureLimits(options),
+      skip: 0,
+      counters: wantedCounters(options),
+      summarize: options.summarize,
+      tell: (progress) => options.tell("capturing", progress),
+      async run(purpose, launches, counters, expected) {
+        const name = `${purpose}-${runs++}`;
+        const windowEnd = new AbortController();
+        const mark = engine.log.mark();
+        let load: Promise<unknown> | null = null;
+        options.onToolStart();
+        const run = await runNcu({
+          ncu: start.ncu,
+          plan: {
+            ...commonPlan(options, filter, name),
+            mode: "attach",
+            launches,
+            counters,
+            profileFromStart: true,
+            applyRules: purpose === "counters",
+            // One process needs no port; of several that of the first is named.
+            port: others.length > 0 ? (first?.port ?? null) : null,
+            program: [],
+          },
+          env: start.env,
+          cwd: start.cwd,
+          outputPath: join(options.folder, `${name}.out`),
+          recordFolder: options.recordFolder,
+          secrets: options.secrets,
+          limits: runLimits(options),
+          stop: AbortSignal.any([options.stop, whenOver(engine)]),
+          enough: ({ launchesFinished }) =>
+            windowEnd.signal.aborted || (expected !== null && launchesFinished >= expected),
+          onEvent(event) {
+            if (event.kind !== "connected" || load !== null) return;
+            // The same requests in every window, so that launches come again in the same order.
+            load = runLoad({ ...loadOf(warm, concurrency), signal: windowEnd.signal }).then((result) => {
+              if (!windowEnd.signal.aborted) problems.push(...result.problems);
+              windowEnd.abort();
+            });
+          },
+          progress: ({ done, total, kernel }) =>
+            options.tell("capturing", { phase: purpose, done, total: total ?? expected, message: kernel }),
+        });
+        windowEnd.abort();
+        await load;
+        const seen = mark.pollution();
+        if (seen.total > pollution.total) pollution = seen;
+        mark.close();
+        return run;
+      },
+    });
+    const { plan, runs: recorded, findings, ...rest } = measured;
+    const died = engine.over ? engineDied(engine, "while it was profiled") : null;
+    return {
+      ...rest,
+      ended: died === null ? rest.ended : rest.report === null ? "failed" : "partial",
+      failure: died ?? rest.failure,
+      findings: [...findings, ...pollutionFindings(pollution), ...loadFindings(problems)],
+      parts: {
+        engine_session: "warm",
+        engine_session_reason: null,
+        engine_reused: reused,
+        concurrency: concurrencyRecord(options, concurrency),
+        warm_up: reused ? stillWarm(warm) : warm.warmUp,
+        plan,
+        runs: recorded,
+      },
+    };
+  } finally {
+    // Canceling a profile leaves the engine to the worker; a lost lease or a stopping worker ends it there.
+    if (warm.lease.lost.aborted || engine.over)
+      await options.engines.end(warm, engine.over ? "it ended" : "its lease was lost");
+    else await options.engines.keep(warm);
+  }
+}
+
+const loadOf = ({ engine }: WarmEngine, concurrency: CounterConcurrency) =>
+  windowLoad(engine.workload, engine.baseUrl, concurrency);
+
+/** Fires when the engine ends while it is attached to. */
+function whenOver(engine: Engine): AbortSignal {
+  const over = new AbortController();
+  void engine.group.ended.then(() => over.abort(new Error("the engine ended")));
+  return over.signal;
+}
+
+/** Warmed up for an earlier profile. */
+const stillWarm = ({ warmUp: earlier }: WarmEngine): CaptureRecord["warm_up"] => ({
+  ...earlier,
+  evidence: `warmed up for an earlier profile, and has run on since: ${earlier.evidence}`,
+});
+
+const shapeOf = ({ inFlight, batch }: CounterConcurrency): string => `${inFlight} x ${batch ?? 1}`;
+
+const failed = (failure: Failure, options: Capture, concurrency: CounterConcurrency): CaptureYield =>
+  nothing(failure, options, { engine_session: "warm", concurrency: concurrencyRecord(options, concurrency) });
+
+const startFailed = (
+  engine: Engine,
+  end: { code: number | null; signal: string | null; startError: string | null },
+): Failure => ({
+  code: end.startError === null ? "engine_start_failed" : "program_missing",
+  message:
+    end.startError === null
+      ? `The engine ended before it answered (${end.signal === null ? `exit code ${end.code}` : end.signal}).`
+      : `The engine could not be started: ${end.startError}.`,
+  hint: "Its last lines are in the evidence and in the log. Start its command by hand on the host to see whether it runs without a profiler.",
+  retryable: false,
+  evidence: { exit_code: end.code, signal: end.signal, log_end: engine.log.tail(40) },
+});
+
+export async function answers(baseUrl: string, path: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${baseUrl}${path}`, { signal: AbortSignal.timeout(2_000) });
+    await response.arrayBuffer();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}

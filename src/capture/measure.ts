@@ -1,0 +1,187 @@
+import type { Result } from "../base/result.ts";
+import type { CaptureRecord } from "../model/capture.ts";
+import type { Finding } from "../model/finding.ts";
+import type { Failure, Progress } from "../model/profile.ts";
+import type { NcuPlan } from "./ncu-arguments.ts";
+import { judgeRun, type RunVerdict } from "./ncu-outcome.ts";
+import type { NcuRun } from "./ncu-run.ts";
+import { type MeasurementPlan, planMeasurement, type SurveyCluster } from "./plan.ts";
+
+export type Purpose = CaptureRecord["runs"][number]["purpose"];
+
+/** What a report that was just written holds. Handed in: this folder reads no reports. */
+export interface ReportSummary {
+  readonly launches: number;
+  readonly failedLaunches: number;
+  readonly kernels: readonly string[];
+  readonly allCountersNaN: boolean;
+  readonly clusters: readonly SurveyCluster[];
+}
+
+export interface MeasureOptions {
+  /** Runs ncu once with these launches and counters. `expected`: after so many launches it may end; null: not known. */
+  run(
+    purpose: Purpose,
+    launches: NcuPlan["launches"],
+    counters: NcuPlan["counters"],
+    expected: number | null,
+  ): Promise<NcuRun>;
+  summarize(reportPath: string): Promise<Result<ReportSummary, { readonly message: string }>>;
+  readonly counters: NcuPlan["counters"];
+  readonly maxLaunches: number;
+  readonly surveyLaunches: number;
+  /** First launches of a function that are warm-up. */
+  readonly skip: number;
+  tell(progress: Progress): void;
+}
+
+export interface Measured {
+  readonly ended: "completed" | "partial" | "failed";
+  readonly failure: Failure | null;
+  readonly findings: readonly Finding[];
+  /** Report with the counters, where there is one to analyse. */
+  readonly report: string | null;
+  readonly survey: string | null;
+  readonly plan: CaptureRecord["plan"];
+  readonly runs: CaptureRecord["runs"];
+}
+
+/** Time of each launch and nothing else: one pass, no replay, some 0.02 s a launch (measured, ncu 2025.3.1, H200). */
+const SURVEY_COUNTERS: NcuPlan["counters"] = { kind: "metrics", metrics: ["gpu__time_duration.sum"] };
+
+/**
+ * Takes the counters of one target in two runs: the survey takes the time of every launch that matches, the plan picks
+ * some of each duration cluster, and the second run takes the counters of these.
+ */
+export async function measure(options: MeasureOptions): Promise<Measured> {
+  const runs: Measured["runs"] = [];
+  const first = { kind: "first", skip: 0, count: options.surveyLaunches } as const;
+  const survey = await step(options, runs, "survey", first, SURVEY_COUNTERS, null);
+  const clusters = survey.summary?.clusters ?? [];
+  // What stopped the whole capture stops it here; a program that failed by itself may have launched enough before.
+  if (clusters.length === 0 || mustStop(survey.run)) {
+    return {
+      ...survey.verdict,
+      ...noVerdictWithoutCounters(survey.verdict),
+      report: null,
+      survey: survey.path,
+      plan: null,
+      runs,
+    };
+  }
+  const plan = planMeasurement(clusters, { maxLaunches: options.maxLaunches, skip: options.skip });
+  const surveyed = clusters.reduce((sum, { launches }) => sum + launches.length, 0);
+  let counters = await step(options, runs, "counters", plan.selection, options.counters, plan.count);
+  const findings: Finding[] = [];
+  if (
+    plan.selection.kind === "ordinals" &&
+    counters.summary === null &&
+    !mustStop(counters.run) &&
+    ranToItsEnd(counters.run)
+  ) {
+    // The second run launched otherwise, or counts otherwise: any launches are better than none.
+    findings.push(notRepeated(plan));
+    const any = { kind: "first", skip: 0, count: options.maxLaunches } as const;
+    counters = await step(options, runs, "counters", any, options.counters, Math.min(plan.count, options.maxLaunches));
+  }
+  findings.push(...unseenClusters(plan, counters.summary));
+  const { passes } = counters.run.observed;
+  return {
+    ended: counters.verdict.ended,
+    failure: counters.verdict.failure,
+    findings: [...findings, ...counters.verdict.findings],
+    report: counters.path,
+    survey: survey.path,
+    plan: { survey_launches: surveyed, clusters: plan.clusters, launches: plan.count, passes, reason: plan.reason },
+    runs,
+  };
+}
+
+interface Step {
+  readonly run: NcuRun;
+  readonly summary: ReportSummary | null;
+  readonly verdict: RunVerdict;
+  /** The report, where it can be read and holds launches. */
+  readonly path: string | null;
+}
+
+async function step(
+  { run, summarize, tell }: MeasureOptions,
+  runs: CaptureRecord["runs"],
+  purpose: Purpose,
+  launches: NcuPlan["launches"],
+  counters: NcuPlan["counters"],
+  expected: number | null,
+): Promise<Step> {
+  tell({ phase: purpose, done: 0, total: expected, message: null });
+  const ended = await run(purpose, launches, counters, expected);
+  const read = ended.reportPath === null ? null : await summarize(ended.reportPath);
+  const summary = read?.ok && read.value.launches > 0 ? read.value : null;
+  // The survey takes what there is: more launches than asked for would be an error, fewer never.
+  const verdict = judgeRun(ended, summary, { launches: expected });
+  runs.push({
+    tool: "ncu",
+    purpose,
+    argv: [...ended.argv],
+    exit_code: ended.exit.code,
+    signal: ended.exit.signal,
+    ended_by: ended.endedBy,
+    took_s: ended.tookMs / 1000,
+    first_launch_after_s: ended.firstLaunchAfterMs === null ? null : ended.firstLaunchAfterMs / 1000,
+    launches: summary?.launches ?? null,
+  });
+  return { run: ended, summary, verdict, path: summary === null ? null : ended.reportPath };
+}
+
+const STOPPED: ReadonlySet<NcuRun["endedBy"]> = new Set([
+  "canceled",
+  "lease_lost",
+  "worker_stopping",
+  "disk_full",
+  "report_limit",
+]);
+const mustStop = ({ endedBy }: NcuRun): boolean => STOPPED.has(endedBy);
+const ranToItsEnd = ({ endedBy }: NcuRun): boolean => endedBy === "itself" || endedBy === "count_reached";
+
+/** A survey holds times only: it cannot carry a verdict, so what ended it is the end of the capture. */
+const noVerdictWithoutCounters = ({ ended, failure }: RunVerdict): Pick<Measured, "ended" | "failure"> => ({
+  ended: "failed",
+  failure: failure ?? {
+    code: "no_matching_kernel",
+    message: `The survey ${ended === "completed" ? "ran to its end" : "ended early"} and saw no launch that matches the target.`,
+    hint: "Look at the log for the kernels that ran; give one of their names, or /regex/.",
+    retryable: false,
+    evidence: {},
+  },
+});
+
+const notRepeated = ({ selection, count }: MeasurementPlan): Finding => ({
+  code: "launches_not_repeated",
+  severity: "warning",
+  message: `None of the ${count} launches that the survey chose came again in the run that takes counters; the first launches that match were measured instead, and clusters may be missing.`,
+  launch: null,
+  evidence: { ordinals: selection.kind === "ordinals" ? selection.ordinals.join(",") : null },
+});
+
+/** Clusters of the plan of whose kernel and shape no launch got counters. */
+function unseenClusters({ clusters }: MeasurementPlan, summary: ReportSummary | null): Finding[] {
+  if (summary === null) return [];
+  const seen = new Set(
+    summary.clusters.map(({ kernel, launches: [launch] }) =>
+      shapeKey(kernel, launch?.grid?.join("x"), launch?.block?.join("x")),
+    ),
+  );
+  const unseen = clusters.filter(
+    ({ kernel, grid, block, chosen }) => chosen.length > 0 && !seen.has(shapeKey(kernel, grid, block)),
+  );
+  return unseen.slice(0, 20).map(({ kernel, grid, block, launches, median_us }) => ({
+    code: "cluster_not_measured",
+    severity: "warning" as const,
+    message: `The survey saw ${launches} launches of ${kernel} with grid ${grid} and block ${block}, and none of that shape came in the run that takes counters.`,
+    launch: null,
+    evidence: { kernel, grid, block, launches, median_us },
+  }));
+}
+
+const shapeKey = (kernel: string, grid: string | undefined, block: string | undefined): string =>
+  JSON.stringify([kernel, grid ?? "unknown", block ?? "unknown"]);

@@ -1,0 +1,47 @@
+import { open, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { redactor } from "../src/capture/redact.ts";
+
+/** Of each file of a log: the beginning says what was started, the end how it ended. */
+const HEAD_BYTES = 256 * 1024;
+const TAIL_BYTES = 768 * 1024;
+
+/**
+ * One text of all logs of a capture: what ncu said, what the program printed, run by run. Bounded, without secrets.
+ * @returns path of the text; null where nothing was logged.
+ */
+export async function writeLog(
+  folder: string,
+  engineLog: string | null,
+  secrets: readonly string[],
+): Promise<string | null> {
+  const names = (await readdir(folder)).filter((name) => /\.(out|log)$/.test(name)).sort();
+  const paths = [...names.map((name) => join(folder, name)), ...(engineLog === null ? [] : [engineLog])];
+  const redact = redactor(secrets);
+  const parts: string[] = [];
+  for (const path of paths) {
+    const text = await readEnds(path);
+    if (text.trim() === "") continue;
+    const lines = text.split("\n").map((line) => redact(line));
+    parts.push(`=== ${path.slice(path.lastIndexOf("/") + 1)}\n${lines.join("\n").trimEnd()}\n`);
+  }
+  if (parts.length === 0) return null;
+  const log = join(folder, "capture.txt");
+  await writeFile(log, parts.join("\n"), { mode: 0o600 });
+  return log;
+}
+
+async function readEnds(path: string): Promise<string> {
+  const file = await open(path, "r").catch(() => null);
+  if (file === null) return "";
+  try {
+    const { size } = await file.stat();
+    if (size <= HEAD_BYTES + TAIL_BYTES) return await readFile(path, "utf8");
+    const head = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    const tail = await file.read(Buffer.alloc(TAIL_BYTES), 0, TAIL_BYTES, size - TAIL_BYTES);
+    const left = size - HEAD_BYTES - TAIL_BYTES;
+    return `${head.buffer.toString("utf8")}\n[… ${left} bytes left out …]\n${tail.buffer.toString("utf8")}`;
+  } finally {
+    await file.close();
+  }
+}
