@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ENGINE_DEFAULTS, notedPatternsOf, warmPatternsOf } from "../../src/capture/engine-defaults.ts";
 import { watchLog } from "../../src/capture/log-patterns.ts";
@@ -64,6 +65,28 @@ describe("patterns in a log", () => {
     for (let i = 0; i < 5000; i++) write(`line ${i}\n`);
     expect(log.tail(10_000)).toHaveLength(200);
     expect(log.tail(1)).toEqual(["line 4999"]);
+  });
+
+  it("do not depend on how the output is cut into chunks", () => {
+    const text = fc.array(fc.constantFrom("warm", " done", "\n", "\r", "\r\n", "é", "x"), { maxLength: 40 });
+    fc.assert(
+      fc.property(text, fc.array(fc.nat(80), { maxLength: 8 }), (words, cuts) => {
+        const bytes = Buffer.from(words.join(""));
+        const whole = watchLog(["warm done", "^é"]);
+        whole.input()(bytes);
+        const cut = watchLog(["warm done", "^é"]);
+        const write = cut.input();
+        let from = 0;
+        for (const to of [...cuts.sort((a, b) => a - b), bytes.length]) {
+          if (to < from || to > bytes.length) continue;
+          write(bytes.subarray(from, to));
+          from = to;
+        }
+        expect(cut.seen()).toEqual(whole.seen());
+        expect(cut.tail(100)).toEqual(whole.tail(100));
+      }),
+      { seed: 1 },
+    );
   });
 
   it("run in linear time", () => {
