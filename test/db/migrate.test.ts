@@ -3,10 +3,29 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
 import { expect, it } from "vitest";
+import { insertProfile, profileById } from "../../src/db/profiles.ts";
 import { onBothDatabases } from "../helpers/databases.ts";
 
 const OPENER = fileURLToPath(new URL("../helpers/open-database.ts", import.meta.url));
 const PROCESSES = 4;
+const PROFILE = {
+  id: "01a23007-a5e8-7481-a240-6068bf8be8a2",
+  schema_version: 1,
+  source_kind: "report",
+  pool: null,
+  workload: null,
+  target: "k",
+  model: null,
+  model_key: null,
+  engine: null,
+  session: null,
+  revision: null,
+  fingerprint: "f",
+  request: "{}",
+  labels: "{}",
+  owner_key_id: null,
+  created_at_ms: 1_800_000_000_123,
+};
 
 await onBothDatabases((database) => {
   it("lets processes that start at once take turns", async () => {
@@ -38,6 +57,29 @@ await onBothDatabases((database) => {
       { kind: "reports", bytes: 0 },
     ]);
     await opened.close();
+  });
+
+  it("brings the data of the version before along", async () => {
+    const settings = await database.settings();
+    const before = await database.open(settings);
+    const { kysely } = before;
+    await kysely.transaction().execute((db) => insertProfile(db, PROFILE, []));
+    // As 0001-initial left it.
+    for (const column of ["pool", "workload", "worker_id", "capture", "capture_attempts"])
+      await kysely.schema.alterTable("profiles").dropColumn(column).execute();
+    for (const table of ["workers", "profile_artifacts"]) await kysely.schema.dropTable(table).execute();
+    await sql`delete from schema_migrations where name <> '0001-initial'`.execute(kysely);
+    await before.close();
+
+    const after = await database.open(settings);
+    expect(await profileById(after.kysely, PROFILE.id)).toMatchObject({
+      ...PROFILE,
+      state: "queued",
+      worker_id: null,
+      capture: null,
+      capture_attempts: 0,
+    });
+    await after.close();
   });
 
   it("keeps an older version away from the data of a newer one", async () => {

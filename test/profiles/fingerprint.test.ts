@@ -14,6 +14,12 @@ function of(change: Partial<ProfileRequest>, hashes = ["h1"]): string {
   return fingerprint(request, request.model === null ? null : modelKey(request.model), hashes);
 }
 
+/** Requests for other ranks than 0 are refused for now; two results of two ranks would differ all the same. */
+const ofRank = (rank: number): string =>
+  fingerprint({ ...resolveRequest(profileRequestSchema.parse({ ...BASE, ...MEASURED }), targets), rank }, "model", [
+    "h1",
+  ]);
+
 it("is the same for the same question, however it is put", () => {
   const same: Partial<ProfileRequest>[] = [
     {},
@@ -40,6 +46,7 @@ it("differs when anything differs that decides the result", () => {
     of({ engine: "sglang" }),
     of({ concurrency: 2 }),
     of(MEASURED),
+    ofRank(1),
     of({ top_n: 11 }),
     of({ ...MEASURED, gpu: "H200" }),
     of({ ...MEASURED, pool: "p" }),
