@@ -8,6 +8,10 @@ export interface Said {
   readonly stdout?: string;
   readonly stderr?: string;
   readonly code?: number;
+  /** File that is copied to the path behind `-o`. */
+  readonly report?: string;
+  /** Text that is written to the path behind `--log-file`. */
+  readonly log?: string;
   /** It prints and does not end. */
   readonly hangs?: boolean;
 }
@@ -21,12 +25,15 @@ export function writeProgram(folder: string, name: string, said: readonly Said[]
   const path = join(folder, name);
   const answers = said.map(({ args, ...rest }) => ({ ...rest, args: args.source }));
   const script = `#!${process.execPath}
-const { appendFileSync } = require("node:fs");
+const { appendFileSync, copyFileSync, writeFileSync } = require("node:fs");
 const args = process.argv.slice(2);
 appendFileSync(__filename + ".calls", JSON.stringify(args) + "\\n");
 const answer = ${JSON.stringify(answers)}.find(({ args: pattern }) => new RegExp(pattern).test(args.join(" ")));
 if (answer === undefined) { console.error("unexpected: " + args.join(" ")); process.exitCode = 99; }
 else {
+  const behind = (option) => args[args.indexOf(option) + 1];
+  if (answer.report !== undefined) copyFileSync(answer.report, behind("-o"));
+  if (answer.log !== undefined) writeFileSync(behind("--log-file"), answer.log);
   process.stdout.write(answer.stdout ?? "");
   process.stderr.write(answer.stderr ?? "");
   process.exitCode = answer.code ?? 0;
