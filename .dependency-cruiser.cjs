@@ -69,6 +69,8 @@ const FOLDERS = {
     "src/report",
     "src/hardware",
     "src/analysis",
+    "src/capture",
+    "src/leases",
     "src/profiles",
     "src/artifacts",
     "src/queue",
@@ -91,8 +93,8 @@ const folderRules = Object.entries(FOLDERS).map(([folder, allowed]) => ({
       ...[folder, ...allowed].map((name) => `^${quoted(name)}(/|\\.ts$)`),
       // Named exception: routes refuse a wrong upload early by its first bytes.
       ...(folder === "routes" ? ["^src/report/detect\\.ts$"] : []),
-      // Named exception: `profile-kernel serve` reads the settings and starts the service.
-      ...(folder === "cli" ? ["^src/(main|config)\\.ts$"] : []),
+      // Named exception: `profile-kernel serve` and `worker` start the service, the worker and its check.
+      ...(folder === "cli" ? ["^src/(main|config|worker-main)\\.ts$", "^workers/check\\.ts$"] : []),
     ],
   },
 }));

@@ -18,6 +18,8 @@ export const EXIT = {
   unavailable: 6,
   /** The profile ended as failed or canceled. */
   profileFailed: 7,
+  /** `worker check`: the host cannot be used as it is. */
+  hostNotReady: 8,
   /** Ended by SIGINT, as shells count it. */
   interrupted: 130,
   /** Ended by SIGTERM. */
@@ -37,4 +39,5 @@ Exit codes:
   5  a report ends early and --strict was given (the output was written)
   6  the service could not be started or reached
   7  the profile failed or was canceled
+  8  worker check: the host cannot be used as it is
   130, 143  ended by SIGINT, SIGTERM`;

@@ -65,6 +65,36 @@ function program(run: (command: Promise<ExitCode>) => Promise<void>): Command {
     .addHelpText("after", EXIT_HELP)
     .action((flags) => run(import("./commands/demo.ts").then((command) => command.demoCommand(flags))));
 
+  const worker = root
+    .command("worker")
+    .summary("profile workloads on this GPU host")
+    .description("Runs the worker of a GPU host, or looks at the host before it is used.");
+
+  worker
+    .command("start")
+    .summary("take captures until SIGTERM")
+    .description(
+      "Takes the jobs of its pool: leases GPUs, warms engines up, runs Nsight Compute and hands the reports to the API. Settings come from the environment (REDIS_URL, API_URL, API_KEY, WORKLOADS_FILE, …).",
+    )
+    .addHelpText("after", EXIT_HELP)
+    .action(() => run(import("./commands/worker.ts").then((command) => command.workerStartCommand())));
+
+  worker
+    .command("check")
+    .summary("look at this host, and name what to fix first")
+    .description(
+      "Looks at driver, tools, permissions, disk, workloads file, API and Redis with the settings of the worker, and profiles one tiny launch.",
+    )
+    .argument(
+      "[program...]",
+      "CUDA program to profile in place of the built-in kernel, behind `--`; the kernel needs python3",
+    )
+    .option("--json", "the list of checks as JSON")
+    .addHelpText("after", EXIT_HELP)
+    .action((program, flags) =>
+      run(import("./commands/worker.ts").then((command) => command.workerCheckCommand(program, flags))),
+    );
+
   return root;
 }
 

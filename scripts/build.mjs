@@ -1,6 +1,7 @@
 // Bundles the entry points into dist/. Runs after `npm install` (script "prepare") and before demo, start and the tests;
 // takes about a second.
 import { readFile, rm } from "node:fs/promises";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -22,12 +23,12 @@ const parsedJson = {
   },
 };
 
-/** The command line starts the service from the service's own bundle, and stays free of its packages. */
+/** The command line starts service and worker from bundles of their own, and stays free of their packages. */
 const serviceOutside = {
   name: "service-outside",
   setup(bundle) {
-    bundle.onResolve({ filter: /\/src\/main\.ts$/ }, ({ kind }) =>
-      kind === "dynamic-import" ? { path: "./main.js", external: true } : undefined,
+    bundle.onResolve({ filter: /\/(src\/(main|worker-main)|workers\/check)\.ts$/ }, ({ kind, path }) =>
+      kind === "dynamic-import" ? { path: `./${basename(path, ".ts")}.js`, external: true } : undefined,
     );
   },
 };
@@ -54,6 +55,11 @@ await build({ ...options, entryPoints: { cli: `${root}cli/main.ts` }, plugins: [
 await build({
   ...options,
   splitting: true,
-  entryPoints: { main: `${root}src/main.ts`, "analysis-thread": `${root}workers/analysis-thread.ts` },
+  entryPoints: {
+    main: `${root}src/main.ts`,
+    "worker-main": `${root}src/worker-main.ts`,
+    check: `${root}workers/check.ts`,
+    "analysis-thread": `${root}workers/analysis-thread.ts`,
+  },
   plugins: [parsedJson],
 });

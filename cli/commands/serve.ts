@@ -1,3 +1,4 @@
+import { endAsked } from "../end-asked.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CommandFailure } from "../failure.ts";
 import { writeLines } from "../output.ts";
@@ -19,7 +20,7 @@ export interface ListeningMessage {
  * the process at once. Flags go before the environment. stdout gets one line with the address; logs go to stderr.
  */
 export async function serveCommand(flags: ServeFlags): Promise<ExitCode> {
-  const end = endAsked();
+  const end = endAsked((code) => process.exit(code));
   try {
     const service = await start(flags);
     try {
@@ -57,18 +58,4 @@ async function start(flags: ServeFlags): Promise<{ url: string; close(): Promise
       hint: "LOG_LEVEL=debug shows each step of the start on stderr.",
     });
   }
-}
-
-/** Resolves at the first reason to stop. Listens from the start on, so that a signal during the start is not lost. */
-function endAsked(): Promise<void> {
-  return new Promise((resolve) => {
-    const codes = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated };
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      process.once(signal, () => {
-        resolve();
-        process.once(signal, () => process.exit(codes[signal]));
-      });
-    }
-    process.once("disconnect", resolve);
-  });
 }
