@@ -66,7 +66,7 @@ export interface LeaseRedis {
   consumer(): Redis;
 }
 
-/** Nobody tells when a lease expires and messages may be lost: who waits looks by itself this often. */
+/** Messages may be lost: who waits looks by itself this often. */
 const LOOK_INTERVAL_MS = 1_000;
 
 /**
@@ -102,12 +102,17 @@ export async function openLeases(redis: LeaseRedis, onError: (error: Error) => v
       let told: string | null = null;
       let last: TrackedLease | null = null;
       for (;;) {
-        const { lease, error } = await runLeaseScript(producer, "get", { id, renew_waiting: renew }).then(
-          // Redis may have lost it: a crash costs what it had not written to disk yet.
-          (reply) => ({ lease: last && reply.status === "unknown" ? lost(last) : known(reply, id), error: null }),
+        const { lease, error, lookInMs } = await runLeaseScript(producer, "get", { id, renew_waiting: renew }).then(
+          (reply) => ({
+            // Redis may have lost it: a crash costs what it had not written to disk yet.
+            lease: last && reply.status === "unknown" ? lost(last) : known(reply, id),
+            error: null,
+            // Nobody tells when a lease expires.
+            lookInMs: Math.max(1, reply.expiryInMs),
+          }),
           (error: unknown) => {
             if (!(error instanceof RefusedError)) throw error;
-            return { lease: null, error };
+            return { lease: null, error, lookInMs: LOOK_INTERVAL_MS };
           },
         );
         if (lease && lease.state !== "waiting") return lease;
@@ -123,7 +128,8 @@ export async function openLeases(redis: LeaseRedis, onError: (error: Error) => v
           if (before !== told) onWaiting?.(lease);
           told = before;
         }
-        await bell.rung(Math.min(left, LOOK_INTERVAL_MS, lease === null ? LOOK_INTERVAL_MS : (lease.ttl_s * 1000) / 3));
+        const renewInMs = lease === null ? LOOK_INTERVAL_MS : (lease.ttl_s * 1000) / 3;
+        await bell.rung(Math.min(left, LOOK_INTERVAL_MS, lookInMs, renewInMs));
       }
     } finally {
       signal?.removeEventListener("abort", bell.ring);

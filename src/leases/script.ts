@@ -4,7 +4,7 @@
  *
  * KEYS: `live` (hash: id → record), `ended` (the same, of the last hour), `ended-at` (sorted set: id by its end), `meta`
  * (hash: `sequence`, `token`, `settle_at`). ARGV: operation, channel, arguments as JSON.
- * Answers {status, Redis's clock in ms, record…}; a record is JSON.
+ * Answers {status, Redis's clock in ms, `settle_at` or -1, record…}; a record is JSON.
  *
  * Most calls touch one record only. All are looked at ("settled") when a lease is asked for or ends, and when the clock
  * passes `settle_at`, which is never later than the earliest expiry.
@@ -133,7 +133,7 @@ end
 
 local function answer(status, ...)
   if changed then redis.call("PUBLISH", channel, operation) end
-  return {status, now, ...}
+  return {status, now, tonumber(redis.call("HGET", META, "settle_at")) or -1, ...}
 end
 
 local function request()
@@ -177,6 +177,8 @@ local function renew()
   if not lease then return gone() end
   if given.token and given.token ~= lease.token then return answer("other_token", cjson.encode(lease)) end
   lease.ttl_ms = given.ttl_ms or lease.ttl_ms
+  -- Its holder reckons with the later end: it has to look.
+  if now + lease.ttl_ms < lease.expires_at_ms then changed = true end
   lease.expires_at_ms = now + lease.ttl_ms
   local refused = given.preemptible == false and lease.preemptible and lease.wanted
   if given.preemptible ~= nil and not refused then lease.preemptible = given.preemptible end

@@ -21,6 +21,8 @@ export interface TrackedLease extends Lease {
 export interface LeaseReply {
   readonly status: "ok" | "ended" | "unknown" | "other_token" | "wanted" | "full";
   readonly leases: readonly TrackedLease[];
+  /** Milliseconds until some lease may expire, not counted again when it is renewed meanwhile; Infinity: there is none. */
+  readonly expiryInMs: number;
 }
 
 /** As the script keeps it. Lists are texts: an empty list would come back from Lua as an object. */
@@ -79,12 +81,12 @@ export async function runLeaseScript<Operation extends keyof LeaseArguments>(
       if (!error.message.startsWith("NOSCRIPT")) throw error;
       return redis.eval(LEASE_SCRIPT, LEASE_KEYS.length, ...args);
     });
-    const [status, now, ...records] = answer as [LeaseReply["status"], number, ...string[]];
+    const [status, now, settleAt, ...records] = answer as [LeaseReply["status"], number, number, ...string[]];
     const leases = records
       .map((record) => JSON.parse(record) as LeaseRecord)
       .sort((a, b) => a.sequence - b.sequence)
       .map((record) => tracked(record, now, sentAt));
-    return { status, leases };
+    return { status, leases, expiryInMs: settleAt < 0 ? Number.POSITIVE_INFINITY : settleAt - now };
   } catch (error) {
     throw commandError(error);
   }

@@ -53,9 +53,13 @@ it("gives a GPU to one of two, and to the other when the first releases it", asy
   expect(second.blocked_by).toEqual([first.id]);
   expect(await a.get(first.id)).toMatchObject({ state: "held", wanted: true });
 
+  await until(() => Date.now() > Date.parse(second.requested_at) + 10);
   const granted = b.wait(second.id, { ms: 30_000 });
   expect(await a.release(first.id)).toBe(true);
+  const { granted_at, expires_at } = await granted;
   expect(await granted).toMatchObject({ state: "held", blocked_by: [], wanted: false });
+  // Its ttl starts anew with the grant.
+  expect(Date.parse(expires_at) - Date.parse(granted_at ?? "")).toBe(60_000);
   expect((await granted).token).toBeGreaterThan(first.token ?? Number.NaN);
   expect(await b.get(first.id)).toMatchObject({ state: "ended", end_reason: "released", token: first.token });
 });
