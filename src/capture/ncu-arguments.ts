@@ -143,7 +143,8 @@ export function kernelId(names: readonly string[], ordinals: readonly number[]):
   }
   const [name, ...more] = names;
   if (name === undefined) throw new RangeError("expected the name of a function, found none");
-  const isPlain = more.length === 0 && /^\w+$/.test(name);
+  // The form that was measured for several.
+  const isPlain = sorted.length === 1 && more.length === 0 && /^\w+$/.test(name);
   const kernel = isPlain ? name : `regex:^(${names.map(asPattern).join("|")})$`;
   return `::${kernel}:${sorted.length === 1 ? sorted[0] : `^(${sorted.join("|")})$`}`;
 }
