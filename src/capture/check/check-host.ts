@@ -67,24 +67,26 @@ export async function checkHost(options: HostCheckOptions): Promise<CheckReport>
   await add("node", "Node", checkNode(options.nodeVersion));
   await add("settings", "settings", options.settings);
 
-  const gpus = await readGpus(smi);
+  // Together: without persistence mode each call of nvidia-smi takes seconds.
+  const [gpus, states, processes, cuda, tools] = await Promise.all([
+    readGpus(smi),
+    readGpuStates(smi),
+    readProcesses(smi),
+    readDriverCudaVersion(smi),
+    readTools({
+      ncu: options.ncu,
+      nsys: options.nsys,
+      env: options.env,
+      ...(options.installed === undefined ? {} : { installed: options.installed }),
+    }),
+  ]);
   await add("gpus", "GPUs", checkGpus(gpus));
   await add(
     "gpu_state",
     "state of the GPUs",
-    gpus.ok
-      ? checkGpuStates(await readGpuStates(smi), await readProcesses(smi))
-      : skipped("there is no answer of nvidia-smi"),
+    gpus.ok ? checkGpuStates(states, processes) : skipped("there is no answer of nvidia-smi"),
   );
-  const cuda = await readDriverCudaVersion(smi);
   await add("driver", "driver", checkDriver(gpus, cuda));
-
-  const tools = await readTools({
-    ncu: options.ncu,
-    nsys: options.nsys,
-    env: options.env,
-    ...(options.installed === undefined ? {} : { installed: options.installed }),
-  });
   await add("ncu", "Nsight Compute", checkNcu(tools));
   await add("nsys", "Nsight Systems", checkNsys(tools));
   const driver = gpus.ok ? (gpus.value[0]?.driver_version ?? null) : null;

@@ -7,13 +7,13 @@ export const PROBE_DONE = "profile-kernel probe done";
 /**
  * Launches one kernel by the driver API (cuda.h, CUDA 11 to 13) and looks at what it wrote. Needs python3 and libcuda, no
  * compiler: the driver compiles the PTX. PTX for sm_70 runs on every GPU from Volta on, which is all that Nsight Compute
- * still profiles; the older target is for drivers that know nothing newer. Exit 3 with a line `probe: <call>: <error>`
+ * still profiles; the second target is for drivers that no longer take the first. Exit 3 with a line `probe: <call>: <error>`
  * where a call fails.
  */
 export const PROBE_PROGRAM = `import ctypes, sys
 
 PTX = """
-.version 6.0
+.version %s
 .target %s
 .address_size 64
 .visible .entry ${PROBE_KERNEL}(.param .u64 data, .param .u32 count)
@@ -84,7 +84,7 @@ call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
 call("cuCtxSetCurrent", context)
 
 error = 0
-for target in ("sm_70", "sm_75", "sm_52"):
+for target in (("6.0", "sm_70"), ("6.3", "sm_75")):
     image = ctypes.create_string_buffer((PTX % target).encode())
     error = cuda.cuModuleLoadData(ctypes.byref(module), image)
     if error == 0:
