@@ -119,10 +119,12 @@ class Child:
         theirs.close()
         self.receive()
 
-    def receive(self):
+    def receive(self, call=None):
         try:
+            if call:
+                self.pipe.send(call)
             good, value = self.pipe.recv()
-        except (EOFError, ConnectionResetError):
+        except (EOFError, OSError):
             print("the GPU process died", flush=True)
             os._exit(1)
         if not good:
@@ -130,8 +132,7 @@ class Child:
         return value
 
     def call(self, *call):
-        self.pipe.send(call)
-        return self.receive()
+        return self.receive(call)
 
 
 class BadRequest(Exception):
