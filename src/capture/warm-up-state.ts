@@ -99,7 +99,7 @@ export function evidenceOf(
   const lines =
     seen.length === 0
       ? `no log line was waited for (engine ${workload.engine}, no log_patterns)`
-      : `each of ${seen.length} log ${seen.length === 1 ? "pattern" : "patterns"} was seen`;
+      : `${seen.length === 1 ? "the log pattern" : `each of ${seen.length} log patterns`} was seen`;
   const share = spread(state.tookMs);
   const steady =
     share === null
