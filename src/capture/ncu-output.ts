@@ -225,7 +225,12 @@ export class NcuOutput {
   }
 
   #toolLine(state: ChannelState, kind: string, text: string): void {
-    if (text.startsWith('Profiling "')) return;
+    if (text.startsWith('Profiling "')) {
+      // Text of the program may stand behind the progress.
+      const said = programLine(text);
+      if (said !== null) this.#note(said, text);
+      return;
+    }
     state.inKernels = false;
     const code = toolLine(kind, text);
     if (code === null) return;

@@ -18,8 +18,8 @@ export type LaunchEvent =
     };
 
 const HEADER = /==PROF== Profiling "([^\r\n]{1,512}?)"(?: - (\d{1,9}))?(?: \((\d{1,9})\/(\d{1,9})\))?: /g;
-/** The tool prints dots in front of it; a progress bar of the program does not. */
-const DOTTED_HUNDRED = /\.100%/;
+/** The tool prints four dots in front of it; a progress bar of the program does not. */
+const DOTTED_HUNDRED = /\.{4}100%/;
 const PASSES = / - (\d{1,6}) pass(?:es)?/g;
 const PERCENT = /(?:^|[.\s])(0|50|100)%/g;
 
