@@ -1,4 +1,4 @@
-import { stat, statfs } from "node:fs/promises";
+import { rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { within } from "../base/deadline.ts";
 import { type Group, type GroupEnd, startGroup } from "./group.ts";
@@ -98,6 +98,8 @@ const reportPaths = (output: string): string[] =>
  */
 export async function runNcu(options: NcuRunOptions): Promise<NcuRun> {
   const { plan, limits, stop } = options;
+  // What an earlier run left under these names must not be taken for this one's.
+  for (const path of [plan.logFile, ...reportPaths(plan.output)]) await rm(path, { force: true });
   const startedAt = performance.now();
   const now = (): number => performance.now() - startedAt;
   const watchdog = new Watchdog(limits, plan.mode);
