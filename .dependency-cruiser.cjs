@@ -74,6 +74,8 @@ const FOLDERS = {
     "src/profiles",
     "src/artifacts",
     "src/queue",
+    "src/capture",
+    "src/leases",
     "src/observe",
     "src/config",
   ],

@@ -65,8 +65,7 @@ export const settingsSchema = z.object({
     ),
   WORKER_POOL: z
     .string()
-    .min(1)
-    .max(64)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "expected 1 to 64 of letters, digits, '.', '_' and '-'")
     .default("default")
     .describe("pool that a worker belongs to: hosts that can stand in for one another"),
   WORKER_ID: z

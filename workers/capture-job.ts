@@ -5,14 +5,17 @@ import { capture } from "../src/capture/capture.ts";
 import { type Capture, DISK_FLOOR_BYTES, nothing } from "../src/capture/capture-parts.ts";
 import { withCountersFree } from "../src/capture/dcgm.ts";
 import { childEnvironment, injectionSlot, secretValues } from "../src/capture/environment.ts";
+import { readGpuStates } from "../src/capture/nvidia-smi.ts";
+import { placeholdersOf } from "../src/capture/placeholders.ts";
 import { preflight } from "../src/capture/preflight.ts";
+import { backupFinding } from "../src/capture/preflight-findings.ts";
 import type { EngineKeeper, HeldLease } from "../src/capture/warm-engine.ts";
 import { workingFolder } from "../src/capture/workloads-declared.ts";
 import type { CaptureYield } from "../src/capture/yield.ts";
 import type { Leases } from "../src/leases/leases.ts";
 import { type CaptureRecord, captureJobSchema, type Outcome } from "../src/model/capture.ts";
 import type { Finding } from "../src/model/finding.ts";
-import type { Failure } from "../src/model/profile.ts";
+import type { Failure, ResolvedRequest } from "../src/model/profile.ts";
 import type { WorkerGpu } from "../src/model/worker.ts";
 import { benchmarkWorkloadSchema, type Workload } from "../src/model/workload.ts";
 import type { WakeUps } from "../src/queue/wake-ups.ts";
@@ -140,7 +143,8 @@ class CaptureJob {
     const candidates = host.gpus.filter((gpu) => fits(gpu, request.gpu));
     if (candidates.length < workload.gpus) return nothing(tooFewGpus(workload, candidates.length, request.gpu), order);
 
-    const warm = sha256 === null ? null : await engines.take(sha256);
+    const key = engineKey(workload, sha256, request);
+    const warm = key === null ? null : await engines.take(key);
     // An engine of another kind, or one that has to go, gives its GPUs back before they are asked for.
     if (warm === null) await engines.stop("another workload runs");
     const lease =
@@ -197,7 +201,7 @@ class CaptureJob {
       const options: Capture = {
         request,
         workload,
-        sha256: sha256 ?? "",
+        engineKey: key ?? "",
         lease,
         warm,
         ncu: host.ncu.path,
@@ -213,6 +217,14 @@ class CaptureJob {
         summarize: (path) => summarize(path, request.target),
         stop,
         deadline: budgetS === undefined ? null : this.#leasedAt + budgetS * 1000,
+        memoryFindings: async () => {
+          const states = await readGpuStates(host.nvidiaSmi);
+          const taken = states.ok ? lease.gpus.flatMap((uuid) => states.value.get(uuid) ?? []) : [];
+          return taken.flatMap(
+            ({ uuid, memory_used_bytes: used, memory_total_bytes: total }) =>
+              backupFinding(uuid, used.value, total.value) ?? [],
+          );
+        },
         tell: (state, progress) => this.#talk.state(state, progress),
         onToolStart: () => {
           this.#ownTimeS ??= (performance.now() - this.#leasedAt) / 1000;
@@ -291,6 +303,17 @@ class CaptureJob {
       },
     };
   }
+}
+
+/** What decides whether a warm engine can serve this request: the declaration, and the request's values in its arguments. */
+function engineKey(workload: Workload, sha256: string | null, request: ResolvedRequest): string | null {
+  if (workload.kind !== "server" || sha256 === null) return null;
+  const used = placeholdersOf([...workload.argv, ...workload.counter_args]);
+  return JSON.stringify([
+    sha256,
+    used.has("concurrency") ? request.concurrency : null,
+    used.has("rank") ? request.rank : null,
+  ]);
 }
 
 const fits = (gpu: WorkerGpu, wanted: string | undefined): boolean =>

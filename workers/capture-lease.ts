@@ -1,4 +1,5 @@
 import type { HeldLease } from "../src/capture/warm-engine.ts";
+import { LeaseEndedError } from "../src/leases/errors.ts";
 import { keepLease } from "../src/leases/keep.ts";
 import type { Leases } from "../src/leases/leases.ts";
 import type { Lease } from "../src/model/lease.ts";
@@ -32,16 +33,20 @@ export async function leaseGpus(leases: Leases, wish: LeaseWish): Promise<HeldLe
   let lease = requested;
   try {
     while (lease.state === "waiting") {
-      lease = await leases.wait(lease.id, {
-        ms: Number.POSITIVE_INFINITY,
-        signal: wish.signal,
-        onWaiting: wish.onWaiting,
-      });
+      const waited = await leases
+        .wait(lease.id, { ms: Number.POSITIVE_INFINITY, signal: wish.signal, onWaiting: wish.onWaiting })
+        .catch((error: unknown) => {
+          if (error instanceof LeaseEndedError) return null;
+          throw error;
+        });
       wish.signal.throwIfAborted();
-      // Expired while Redis was away: its place is lost, the wish is not.
-      if (lease.state === "ended") {
-        lease = await leases.request({ kind: "profile", gpus, holder: wish.holder, ttlS: TTL_S, owner: null });
+      if (waited !== null && waited.state !== "ended") {
+        lease = waited;
+        continue;
       }
+      if (waited?.end_reason === "released") throw new Error(`somebody else ended the lease that waited: ${lease.id}`);
+      // Expired, or forgotten with Redis's data: its place is lost, the wish is not.
+      lease = await leases.request({ kind: "profile", gpus, holder: wish.holder, ttlS: TTL_S, owner: null });
     }
     wish.signal.throwIfAborted();
   } catch (error) {

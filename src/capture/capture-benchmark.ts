@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { CaptureRecord } from "../model/capture.ts";
 import type { BenchmarkWorkload } from "../model/workload.ts";
 import {
+  budgetLeft,
   type Capture,
   commonPlan,
   measureLimits,
@@ -11,10 +12,13 @@ import {
 } from "./capture-parts.ts";
 import type { KernelFilter } from "./kernel-filter.ts";
 import { watchLog } from "./log-patterns.ts";
-import { measure } from "./measure.ts";
+import { measure, untilEnough } from "./measure.ts";
 import { type NcuRun, runNcu } from "./ncu-run.ts";
 import { fillIn } from "./placeholders.ts";
 import type { CaptureYield } from "./yield.ts";
+
+/** For `{seed}`: the same in every run, so that launches come again. */
+const SEED = 1;
 
 /** A program that ends by itself: each run of ncu starts it once. */
 export async function captureBenchmark(
@@ -26,6 +30,7 @@ export async function captureBenchmark(
   const program = fillIn(workload.argv, {
     model: workload.model,
     concurrency: options.request.concurrency,
+    seed: SEED,
     gpus: workload.gpus,
     rank: options.request.rank,
     output_dir: options.folder,
@@ -38,6 +43,7 @@ export async function captureBenchmark(
     skip: skip_launches,
     counters: wantedCounters(options),
     summarize: options.summarize,
+    msLeft: () => budgetLeft(options),
     tell: (progress) => options.tell("capturing", progress),
     async run(purpose, launches, counters, expected): Promise<NcuRun> {
       const name = `${purpose}-${runs++}`;
@@ -62,6 +68,7 @@ export async function captureBenchmark(
         secrets: options.secrets,
         limits: runLimits(options),
         stop: options.stop,
+        enough: untilEnough(purpose, expected),
         onOutput: log.input(),
         progress: ({ done, total, kernel }) =>
           options.tell("capturing", { phase: purpose, done, total: total ?? expected, message: kernel }),

@@ -14,8 +14,8 @@ import type { CaptureYield } from "./yield.ts";
 export interface Capture {
   readonly request: ResolvedRequest;
   readonly workload: Workload;
-  /** Hash of the declaration and its files. */
-  readonly sha256: string;
+  /** Requests with the same key can share a warm engine. */
+  readonly engineKey: string;
   readonly lease: HeldLease;
   /** The engine of this workload that an earlier profile left warm, taken; null: none. */
   readonly warm: WarmEngine | null;
@@ -36,7 +36,10 @@ export interface Capture {
   readonly summarize: MeasureOptions["summarize"];
   /** Fires with why it must stop. */
   readonly stop: AbortSignal;
+  /** `performance.now()` at which the request's budget is spent; null: it has none. */
   readonly deadline: number | null;
+  /** What the memory of the GPUs says about replay, once the engine has filled it. */
+  memoryFindings(): Promise<readonly Finding[]>;
   tell(state: "warming_up" | "capturing", progress: Progress | null): void;
   /** Called once, right before the first run of ncu starts. */
   onToolStart(): void;
@@ -96,10 +99,14 @@ export const runLimits = (options: Pick<Capture, "workload" | "deadline">): NcuR
 });
 
 /** Milliseconds that one more tool run may take: the workload's limit, or what the request's budget leaves. */
-function timeLeft({ workload, deadline }: Pick<Capture, "workload" | "deadline">): number {
-  const limit = workload.limits.total_s * 1000;
-  return deadline === null ? limit : Math.max(1, Math.min(limit, deadline - performance.now()));
+function timeLeft(options: Pick<Capture, "workload" | "deadline">): number {
+  const limit = options.workload.limits.total_s * 1000;
+  return Math.max(1, Math.min(limit, budgetLeft(options) ?? limit));
 }
+
+/** Milliseconds of the request's budget that are left; null: it has none. */
+export const budgetLeft = ({ deadline }: Pick<Capture, "deadline">): number | null =>
+  deadline === null ? null : deadline - performance.now();
 
 const NO_CONCURRENCY = "the program keeps its own arguments: nothing is sent to it";
 

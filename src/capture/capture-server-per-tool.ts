@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { CaptureRecord } from "../model/capture.ts";
 import type { Failure } from "../model/profile.ts";
 import type { ServerWorkload } from "../model/workload.ts";
-import { type Capture, commonPlan, measureLimits, runLimits, wantedCounters } from "./capture-parts.ts";
+import { budgetLeft, type Capture, commonPlan, measureLimits, runLimits, wantedCounters } from "./capture-parts.ts";
 import {
   concurrencyRecord,
   engineStart,
@@ -46,6 +46,7 @@ export async function captureServerPerTool(
     skip: 0,
     counters: wantedCounters(options),
     summarize: options.summarize,
+    msLeft: () => budgetLeft(options),
     tell: (progress) => options.tell("capturing", progress),
     async run(purpose, launches, counters, expected) {
       const name = `${purpose}-${runs++}`;

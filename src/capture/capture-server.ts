@@ -2,7 +2,15 @@ import { join } from "node:path";
 import type { CaptureRecord } from "../model/capture.ts";
 import type { Failure } from "../model/profile.ts";
 import type { ServerWorkload } from "../model/workload.ts";
-import { type Capture, commonPlan, measureLimits, nothing, runLimits, wantedCounters } from "./capture-parts.ts";
+import {
+  budgetLeft,
+  type Capture,
+  commonPlan,
+  measureLimits,
+  nothing,
+  runLimits,
+  wantedCounters,
+} from "./capture-parts.ts";
 import {
   concurrencyRecord,
   engineStart,
@@ -87,12 +95,12 @@ async function startWarm(
     options.stop.throwIfAborted();
     if (!evidence.ok) return { kind: "failed", failure: evidence.error };
     ready = true;
-    const { lease, sha256 } = options;
+    const { lease, engineKey } = options;
     const warm: WarmEngine = {
       engine,
       start,
       lease,
-      sha256,
+      key: engineKey,
       warmUp: evidence.value,
       shapes: new Set([shapeOf(concurrency)]),
     };
@@ -121,12 +129,14 @@ async function attached(
       await runLoad({ ...loadOf(warm, concurrency), seed: workload.load.seed + WARM_UP_SEED, signal: options.stop });
       warm.shapes.add(shapeOf(concurrency));
     }
+    const memory = await options.memoryFindings();
     const [first, ...others] = await engine.ports();
     const measured = await measure({
       ...measureLimits(options),
       skip: 0,
       counters: wantedCounters(options),
       summarize: options.summarize,
+      msLeft: () => budgetLeft(options),
       tell: (progress) => options.tell("capturing", progress),
       async run(purpose, launches, counters, expected) {
         const name = `${purpose}-${runs++}`;
@@ -181,7 +191,7 @@ async function attached(
       ...rest,
       ended: died === null ? rest.ended : rest.report === null ? "failed" : "partial",
       failure: died ?? rest.failure,
-      findings: [...findings, ...pollutionFindings(pollution), ...loadFindings(problems)],
+      findings: [...memory, ...findings, ...pollutionFindings(pollution), ...loadFindings(problems)],
       parts: {
         engine_session: "warm",
         engine_session_reason: null,

@@ -13,7 +13,7 @@ export interface KernelFilter {
   readonly exact: string | null;
   /** The pattern as ncu gets it (ECMAScript syntax, found anywhere); null for a name. */
   readonly pattern: string | null;
-  /** False: ncu matches more than the target means (a demangled name is given to it as function name); the analysis takes the rest away. */
+  /** False: ncu matches more than the target means (a whole name is given to it as function name); the analysis takes the rest away. */
   readonly complete: boolean;
 }
 
@@ -50,8 +50,8 @@ export const PIPELINE_FILTER: KernelFilter = {
 
 /**
  * The filter for a target: a function name, a mangled name, a demangled name, `/pattern/` (with `i` for any case) or
- * `full pipeline`. ncu prints and compares demangled names in a shortened form (`--rename-kernels`), so these are given
- * to it by their function name. Refused: collectives (`replay_impossible`), and what cannot be given to ncu.
+ * `full pipeline`. ncu prints and compares demangled names in a shortened form (`--rename-kernels`), and its ordinals count
+ * the launches of a function name, so mangled and demangled names are given to it by their function name. Refused: collectives (`replay_impossible`), and what cannot be given to ncu.
  */
 export function kernelFilter(target: string): Result<KernelFilter, Failure> {
   const text = target.trim();
@@ -62,12 +62,12 @@ export function kernelFilter(target: string): Result<KernelFilter, Failure> {
   if (text.toLowerCase().replaceAll(/[\s-]+/g, " ") === FULL_PIPELINE) return ok(PIPELINE_FILTER);
   if (text.startsWith("/")) return byPattern(text);
   if (isCollective(text)) return err(collective(text));
-  if (text.startsWith("_Z")) return ok(byName(text, "mangled", true));
-  const demangled = /[(<\s]|::/.test(text);
-  const name = demangled ? baseName(text) : text;
+  const name = baseName(text);
+  // A mangled name in no known form.
+  if (name.startsWith("_Z")) return ok(byName(name, "mangled", true));
   if (name.startsWith("-") || /^(?:regex|exclude):/.test(name))
     return refused(text, "a name that does not begin with - or regex:");
-  return ok(byName(name, "function", !demangled));
+  return ok(byName(name, "function", name === text));
 }
 
 const byName = (name: string, base: KernelFilter["base"], complete: boolean): KernelFilter => ({

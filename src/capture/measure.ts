@@ -9,6 +9,23 @@ import { type MeasurementPlan, planMeasurement, type SurveyCluster } from "./pla
 
 export type Purpose = CaptureRecord["runs"][number]["purpose"];
 
+/** How long a survey goes on after its first launch: a program may launch for hours. */
+const SURVEY_MS = 20_000;
+
+/** Tells when a run has seen enough: the launches that were wanted, or a survey that has gone on for long enough. */
+export function untilEnough(
+  purpose: Purpose,
+  expected: number | null,
+): (seen: { readonly launchesFinished: number }) => boolean {
+  let firstAt: number | null = null;
+  return ({ launchesFinished }) => {
+    if (launchesFinished === 0) return false;
+    if (expected !== null) return launchesFinished >= expected;
+    firstAt ??= performance.now();
+    return purpose === "survey" && performance.now() - firstAt > SURVEY_MS;
+  };
+}
+
 /** What a report that was just written holds. Handed in: this folder reads no reports. */
 export interface ReportSummary {
   readonly launches: number;
@@ -32,6 +49,8 @@ export interface MeasureOptions {
   readonly surveyLaunches: number;
   /** First launches of a function that are warm-up. */
   readonly skip: number;
+  /** Milliseconds of the request's budget that are left; null: it has none. */
+  msLeft(): number | null;
   tell(progress: Progress): void;
 }
 
@@ -46,8 +65,15 @@ export interface Measured {
   readonly runs: CaptureRecord["runs"];
 }
 
-/** Time of each launch and nothing else: one pass, no replay, some 0.02 s a launch (measured, ncu 2025.3.1, H200). */
-const SURVEY_COUNTERS: NcuPlan["counters"] = { kind: "metrics", metrics: ["gpu__time_duration.sum"] };
+/**
+ * One pass, no replay, some 0.02 s a launch (measured, ncu 2025.3.1, H200). The second counter is there because an
+ * attachment that takes the time alone leaves the program in a state in which the next one fails ("Failed to prepare
+ * kernel for profiling", measured); one that takes hardware counters does not.
+ */
+const SURVEY_COUNTERS: NcuPlan["counters"] = {
+  kind: "metrics",
+  metrics: ["gpu__time_duration.sum", "sm__cycles_active.avg"],
+};
 
 /**
  * Takes the counters of one target in two runs: the survey takes the time of every launch that matches, the plan picks
@@ -63,6 +89,18 @@ export async function measure(options: MeasureOptions): Promise<Measured> {
     return {
       ...survey.verdict,
       ...noVerdictWithoutCounters(survey.verdict),
+      report: null,
+      survey: survey.path,
+      plan: null,
+      runs,
+    };
+  }
+  const left = options.msLeft();
+  if (left !== null && left <= 0) {
+    return {
+      ended: "failed",
+      failure: budgetSpent(survey.run),
+      findings: survey.verdict.findings,
       report: null,
       survey: survey.path,
       plan: null,
@@ -85,6 +123,9 @@ export async function measure(options: MeasureOptions): Promise<Measured> {
     counters = await step(options, runs, "counters", any, options.counters, Math.min(plan.count, options.maxLaunches));
   }
   findings.push(...unseenClusters(plan, counters.summary));
+  // The counter run ends as soon as its launches are there: how the program ends by itself was seen in the survey.
+  const said = new Set(counters.verdict.findings.map(({ code }) => code));
+  findings.push(...survey.verdict.findings.filter(({ code }) => !said.has(code)));
   const { passes } = counters.run.observed;
   return {
     ended: counters.verdict.ended,
@@ -153,6 +194,14 @@ const noVerdictWithoutCounters = ({ ended, failure }: RunVerdict): Pick<Measured
     retryable: false,
     evidence: {},
   },
+});
+
+const budgetSpent = ({ tookMs }: NcuRun): Failure => ({
+  code: "capture_timeout",
+  message: `The budget of the request was spent before counters could be taken; looking at the launches took ${(tookMs / 1000).toFixed(1)} s.`,
+  hint: "Raise max_duration_s.",
+  retryable: false,
+  evidence: { ended_by: "time_limit", survey_s: tookMs / 1000 },
 });
 
 const notRepeated = ({ selection, count }: MeasurementPlan): Finding => ({

@@ -120,13 +120,8 @@ function launchOptions({ launches, filter }: NcuPlan): string[] {
     case "per_config":
       return [...names, "--filter-mode", "per-launch-config", "--launch-count", String(launches.count)];
     case "ordinals":
-      // The identifier holds the name: a filter beside it could only take launches away.
-      return [
-        "--kernel-name-base",
-        filter?.base ?? "function",
-        "--kernel-id",
-        kernelId(launches.names, launches.ordinals),
-      ];
+      // The identifier holds the names: a filter beside it could only take launches away.
+      return ["--kernel-name-base", "function", "--kernel-id", kernelId(launches.names, launches.ordinals)];
   }
 }
 
@@ -141,11 +136,13 @@ export function kernelId(names: readonly string[], ordinals: readonly number[]):
   if (sorted.length === 0 || sorted.some((ordinal) => !Number.isSafeInteger(ordinal) || ordinal < 1)) {
     throw new RangeError(`expected invocations from 1 on, found [${ordinals.join(", ")}]`);
   }
-  const [name, ...more] = names;
-  if (name === undefined) throw new RangeError("expected the name of a function, found none");
+  const wanted = [...new Set(names)];
+  const [name = "", ...more] = wanted;
+  if (wanted.length === 0 || wanted.includes(""))
+    throw new RangeError("expected names of functions, found an empty one");
   // The form that was measured for several.
   const isPlain = sorted.length === 1 && more.length === 0 && /^\w+$/.test(name);
-  const kernel = isPlain ? name : `regex:^(${names.map(asPattern).join("|")})$`;
+  const kernel = isPlain ? name : `regex:^(${wanted.map(asPattern).join("|")})$`;
   return `::${kernel}:${sorted.length === 1 ? sorted[0] : `^(${sorted.join("|")})$`}`;
 }
 
@@ -162,10 +159,11 @@ function counterOptions({ counters }: NcuPlan): string[] {
 }
 
 /**
- * What may be shown of a command line: the path and options of ncu, of the program its file name only, since arguments of
- * programs hold paths and secrets.
+ * What may be shown of a command line: the path and options of ncu; of its files and of the program the name only, since
+ * folders and arguments of programs tell of the host and hold secrets.
  */
-export function shownArguments(ncu: string, plan: NcuPlan): string[] {
+export function shownArguments(ncu: string, given: NcuPlan): string[] {
+  const plan = { ...given, output: basename(given.output), logFile: basename(given.logFile) };
   const all = ncuArguments(plan);
   const options = plan.mode === "attach" ? all : all.slice(0, all.length - plan.program.length);
   const [executable] = plan.program;

@@ -14,7 +14,7 @@ export const REDACTED = "[redacted]";
 const SHORTEST_VALUE = 6;
 
 const NAME =
-  "[A-Za-z0-9_.-]*(?:token|secret|passw(?:or)?d|passphrase|credential|api[_-]?key|access[_-]?key|private[_-]?key)[A-Za-z0-9_.-]*";
+  "[A-Za-z0-9_.-]{0,64}(?:token|secret|passw(?:or)?d|passphrase|credential|api[_-]?key|access[_-]?key|private[_-]?key)[A-Za-z0-9_.-]{0,64}";
 
 /** Known shapes of secrets in running text, each with what replaces it. Linear: no pattern repeats within a repetition. */
 const SHAPES: readonly (readonly [RegExp, string])[] = [

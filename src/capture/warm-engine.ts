@@ -20,8 +20,8 @@ export interface WarmEngine {
   readonly engine: Engine;
   readonly start: EngineStart;
   readonly lease: HeldLease;
-  /** Hash of what was started: another declaration is another engine. */
-  readonly sha256: string;
+  /** What was started: another declaration is another engine. */
+  readonly key: string;
   readonly warmUp: WarmUpEvidence;
   /** Shapes of load that it has seen. */
   readonly shapes: Set<string>;
@@ -44,9 +44,9 @@ export class EngineKeeper {
   }
 
   /** The engine, in use from now on; null where there is none of this kind, or it could not be taken. */
-  async take(sha256: string): Promise<WarmEngine | null> {
+  async take(key: string): Promise<WarmEngine | null> {
     const idle = this.#idle;
-    if (idle === null || idle.sha256 !== sha256 || idle.engine.over) return null;
+    if (idle === null || idle.key !== key || idle.engine.over) return null;
     this.#forget();
     try {
       await idle.lease.setPreemptible(false);
