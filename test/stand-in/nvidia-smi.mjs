@@ -1,11 +1,23 @@
 #!/usr/bin/env node
-// Stands in for nvidia-smi in tests: one H200 as recorded. STAND_IN_SMI, a list by commas, changes what it says:
+// Stands in for nvidia-smi in tests: one H200 as recorded. STAND_IN_SMI, a list by commas, changes what it says; where it is
+// not set, the text of a file `stand-in-smi` in TMPDIR or HOME, which a test can write while a worker runs:
 // `no_gpu`, `no_driver`, `mig`, `process:PID` (another process on the GPU), `memory:MIB` (in use), `hot` (throttled),
 // `gpus:N` (that many GPUs, uuids ending in 1 to N).
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 
 const recorded = (name) => readFileSync(new URL(`../fixtures/logs/${name}`, import.meta.url), "utf8");
-const told = (process.env.STAND_IN_SMI ?? "").split(",").filter((word) => word !== "");
+function fromFile() {
+  for (const folder of [process.env.TMPDIR, process.env.HOME]) {
+    try {
+      if (folder) return readFileSync(join(folder, "stand-in-smi"), "utf8").trim();
+    } catch {
+      // Not there: the recording as it is.
+    }
+  }
+  return "";
+}
+const told = (process.env.STAND_IN_SMI ?? fromFile()).split(",").filter((word) => word !== "");
 const value = (name) => told.find((word) => word.startsWith(`${name}:`))?.slice(name.length + 1);
 const args = process.argv.slice(2);
 const option = (name) => args.find((arg) => arg.startsWith(`${name}=`))?.slice(name.length + 1);
