@@ -12,7 +12,7 @@ import {
 } from "./capture-parts.ts";
 import type { KernelFilter } from "./kernel-filter.ts";
 import { watchLog } from "./log-patterns.ts";
-import { measure, untilEnough } from "./measure.ts";
+import { measure, SURVEY_OF_A_PROGRAM, untilEnough } from "./measure.ts";
 import { type NcuRun, runNcu } from "./ncu-run.ts";
 import { fillIn } from "./placeholders.ts";
 import type { CaptureYield } from "./yield.ts";
@@ -42,6 +42,7 @@ export async function captureBenchmark(
     ...measureLimits(options),
     skip: skip_launches,
     counters: wantedCounters(options),
+    surveyMetrics: SURVEY_OF_A_PROGRAM,
     summarize: options.summarize,
     msLeft: () => budgetLeft(options),
     tell: (progress) => options.tell("capturing", progress),

@@ -16,7 +16,7 @@ import type { KernelFilter } from "./kernel-filter.ts";
 import { runLoad } from "./load.ts";
 import type { CounterConcurrency } from "./load-concurrency.ts";
 import { type Pollution, watchLog } from "./log-patterns.ts";
-import { measure } from "./measure.ts";
+import { measure, SURVEY_OF_A_PROGRAM } from "./measure.ts";
 import { runNcu } from "./ncu-run.ts";
 import { warmUp } from "./warm-up.ts";
 import type { CaptureYield } from "./yield.ts";
@@ -45,6 +45,7 @@ export async function captureServerPerTool(
     ...measureLimits(options),
     skip: 0,
     counters: wantedCounters(options),
+    surveyMetrics: SURVEY_OF_A_PROGRAM,
     summarize: options.summarize,
     msLeft: () => budgetLeft(options),
     tell: (progress) => options.tell("capturing", progress),

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { within } from "../base/deadline.ts";
 import type { CaptureRecord } from "../model/capture.ts";
 import type { Failure } from "../model/profile.ts";
 import type { ServerWorkload } from "../model/workload.ts";
@@ -25,7 +26,8 @@ import type { KernelFilter } from "./kernel-filter.ts";
 import { runLoad } from "./load.ts";
 import { type CounterConcurrency, counterConcurrency } from "./load-concurrency.ts";
 import type { Pollution } from "./log-patterns.ts";
-import { measure } from "./measure.ts";
+import { measure, NEEDS_REPLAY, SURVEY_OF_A_PROGRAM, untilEnough } from "./measure.ts";
+import type { NcuPlan } from "./ncu-arguments.ts";
 import { runNcu } from "./ncu-run.ts";
 import type { WarmEngine } from "./warm-engine.ts";
 import { warmUp } from "./warm-up.ts";
@@ -122,6 +124,7 @@ async function attached(
   let runs = 0;
   let pollution: Pollution = { total: 0, lines: [] };
   const problems: string[] = [];
+  let isBroken = false;
   try {
     // Kernels are compiled for the shapes that were sent: a new one is sent once before the window.
     if (!warm.shapes.has(shapeOf(concurrency))) {
@@ -134,15 +137,18 @@ async function attached(
     const measured = await measure({
       ...measureLimits(options),
       skip: 0,
-      counters: wantedCounters(options),
+      counters: withReplay(wantedCounters(options)),
+      surveyMetrics: [...SURVEY_OF_A_PROGRAM, NEEDS_REPLAY],
       summarize: options.summarize,
       msLeft: () => budgetLeft(options),
       tell: (progress) => options.tell("capturing", progress),
       async run(purpose, launches, counters, expected) {
         const name = `${purpose}-${runs++}`;
         const windowEnd = new AbortController();
+        const isEnough = untilEnough(purpose, expected);
+        let loadIsOver = false;
         const mark = engine.log.mark();
-        let load: Promise<unknown> | null = null;
+        let load: Promise<void> | null = null;
         options.onToolStart();
         const run = await runNcu({
           ncu: start.ncu,
@@ -164,19 +170,20 @@ async function attached(
           secrets: options.secrets,
           limits: runLimits(options),
           stop: AbortSignal.any([options.stop, whenOver(engine)]),
-          enough: ({ launchesFinished }) =>
-            windowEnd.signal.aborted || (expected !== null && launchesFinished >= expected),
+          enough: (seen) => loadIsOver || isEnough(seen),
           onEvent(event) {
             if (event.kind !== "connected" || load !== null) return;
             // The same requests in every window, so that launches come again in the same order.
             load = runLoad({ ...loadOf(warm, concurrency), signal: windowEnd.signal }).then((result) => {
               if (!windowEnd.signal.aborted) problems.push(...result.problems);
-              windowEnd.abort();
+              loadIsOver = true;
             });
           },
           progress: ({ done, total, kernel }) =>
             options.tell("capturing", { phase: purpose, done, total: total ?? expected, message: kernel }),
         });
+        // Without the profiler the rest takes a moment; cut off, it could run on into the next window.
+        await within(options.stop.aborted ? 0 : REST_OF_LOAD_MS, load ?? Promise.resolve(), undefined);
         windowEnd.abort();
         await load;
         const seen = mark.pollution();
@@ -186,6 +193,7 @@ async function attached(
       },
     });
     const { plan, runs: recorded, findings, ...rest } = measured;
+    isBroken = rest.failure?.code === "ncu_failed";
     const died = engine.over ? engineDied(engine, "while it was profiled") : null;
     return {
       ...rest,
@@ -204,14 +212,26 @@ async function attached(
     };
   } finally {
     // Canceling a profile leaves the engine to the worker; a lost lease or a stopping worker ends it there.
-    if (warm.lease.lost.aborted || engine.over)
-      await options.engines.end(warm, engine.over ? "it ended" : "its lease was lost");
+    const why = engine.over
+      ? "it ended"
+      : warm.lease.lost.aborted
+        ? "its lease was lost"
+        : isBroken
+          ? "ncu could no longer profile it"
+          : null;
+    if (why !== null) await options.engines.end(warm, why);
     else await options.engines.keep(warm);
   }
 }
 
 const loadOf = ({ engine }: WarmEngine, concurrency: CounterConcurrency) =>
   windowLoad(engine.workload, engine.baseUrl, concurrency);
+
+const REST_OF_LOAD_MS = 60_000;
+
+/** See NEEDS_REPLAY. */
+const withReplay = (counters: NcuPlan["counters"]): NcuPlan["counters"] =>
+  counters.metrics.includes(NEEDS_REPLAY) ? counters : { ...counters, metrics: [...counters.metrics, NEEDS_REPLAY] };
 
 /** Fires when the engine ends while it is attached to. */
 function whenOver(engine: Engine): AbortSignal {

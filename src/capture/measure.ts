@@ -10,7 +10,7 @@ import { type MeasurementPlan, planMeasurement, type SurveyCluster } from "./pla
 export type Purpose = CaptureRecord["runs"][number]["purpose"];
 
 /** How long a survey goes on after its first launch: a program may launch for hours. */
-const SURVEY_MS = 20_000;
+const SURVEY_MS = 15_000;
 
 /** Tells when a run has seen enough: the launches that were wanted, or a survey that has gone on for long enough. */
 export function untilEnough(
@@ -45,6 +45,8 @@ export interface MeasureOptions {
   ): Promise<NcuRun>;
   summarize(reportPath: string): Promise<Result<ReportSummary, { readonly message: string }>>;
   readonly counters: NcuPlan["counters"];
+  /** Metrics of the survey; the time of a launch is among them. */
+  readonly surveyMetrics: readonly string[];
   readonly maxLaunches: number;
   readonly surveyLaunches: number;
   /** First launches of a function that are warm-up. */
@@ -65,15 +67,15 @@ export interface Measured {
   readonly runs: CaptureRecord["runs"];
 }
 
+/** Time of each launch: one pass, no replay, some 0.02 s a launch (measured, ncu 2025.3.1, H200). */
+export const SURVEY_OF_A_PROGRAM: readonly string[] = ["gpu__time_duration.sum"];
+
 /**
- * One pass, no replay, some 0.02 s a launch (measured, ncu 2025.3.1, H200). The second counter is there because an
- * attachment that takes the time alone leaves the program in a state in which the next one fails ("Failed to prepare
- * kernel for profiling", measured); one that takes hardware counters does not.
+ * For a program that is attached to again: an attachment whose counters fit into one pass leaves it in a state in which
+ * every later one fails ("Failed to prepare kernel for profiling", measured on ncu 2025.3.1 with nine lists of one pass,
+ * whatever ends it; lists of 9 and more passes leave it well). This metric takes 9.
  */
-const SURVEY_COUNTERS: NcuPlan["counters"] = {
-  kind: "metrics",
-  metrics: ["gpu__time_duration.sum", "sm__cycles_active.avg"],
-};
+export const NEEDS_REPLAY = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
 
 /**
  * Takes the counters of one target in two runs: the survey takes the time of every launch that matches, the plan picks
@@ -82,7 +84,8 @@ const SURVEY_COUNTERS: NcuPlan["counters"] = {
 export async function measure(options: MeasureOptions): Promise<Measured> {
   const runs: Measured["runs"] = [];
   const first = { kind: "first", skip: 0, count: options.surveyLaunches } as const;
-  const survey = await step(options, runs, "survey", first, SURVEY_COUNTERS, null);
+  const surveyCounters = { kind: "metrics", metrics: options.surveyMetrics } as const;
+  const survey = await step(options, runs, "survey", first, surveyCounters, null);
   const clusters = survey.summary?.clusters ?? [];
   // What stopped the whole capture stops it here; a program that failed by itself may have launched enough before.
   if (clusters.length === 0 || mustStop(survey.run)) {
