@@ -130,9 +130,11 @@ export async function measure(options: MeasureOptions): Promise<Measured> {
   const said = new Set(counters.verdict.findings.map(({ code }) => code));
   findings.push(...survey.verdict.findings.filter(({ code }) => !said.has(code)));
   const { passes } = counters.run.observed;
+  // All that the survey chose was measured, but a survey that was cut short chose among the launches until then.
+  const cutShort = counters.verdict.failure === null ? survey.verdict.failure : null;
   return {
-    ended: counters.verdict.ended,
-    failure: counters.verdict.failure,
+    ended: cutShort === null ? counters.verdict.ended : "partial",
+    failure: cutShort ?? counters.verdict.failure,
     findings: [...findings, ...counters.verdict.findings],
     report: counters.path,
     survey: survey.path,
