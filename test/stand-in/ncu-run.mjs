@@ -45,8 +45,7 @@ export async function run(options) {
     process.kill(process.pid, "SIGKILL");
   }
   if (session.stopping) return shutDown(session, child, exited);
-  if (scenario.fails_in !== undefined && session.finished > scenario.fails_in)
-    return kernelFailed(session, child, exited);
+  if (session.faulted) return kernelFailed(session, child, exited);
   const code = await Promise.race([exited, session.stopped]);
   if (session.stopping) return shutDown(session, child, exited);
   session.print(`==PROF== Disconnected from process ${child.pid}\n`);

@@ -8,7 +8,8 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 /**
  * A scenario: `report`: fixture with the launches; `log`: recording whose lines around the launches are printed;
- * `delay_ms`: of one launch; `stops_in`: the launch (from 0) that never ends; `exit`: exit code, default the program's.
+ * `delay_ms`: of one launch; `stops_in`: the launch of the program (from 0) that never ends; `fails_in`: the one that faults;
+ * `exit`: exit code, default the program's.
  */
 export function readScenario() {
   const name = process.env.STAND_IN_SCENARIO ?? "tiny-full";
@@ -42,6 +43,7 @@ export class Session {
     this.lines = scenario.log ? recorded(scenario.log).split("\n") : [];
     this.written = 0;
     this.finished = 0;
+    this.faulted = false;
     /** The launch that is being replayed. */
     this.open = null;
     /** Set by a signal: no further launch begins. */
@@ -74,6 +76,7 @@ export class Session {
       if (!this.chosen.has(launch)) continue;
       if (this.stopping) return;
       const name = printedName(launch);
+      const at = this.launches.indexOf(launch);
       const number =
         this.options.kernelName || this.options.kernelId
           ? ""
@@ -81,20 +84,23 @@ export class Session {
       const of = number !== "" && total !== undefined ? ` (${index + 1}/${total})` : "";
       this.open = name;
       this.print(
-        `==PROF== Profiling "${stopsIn === index && this.scenario.stops_name ? this.scenario.stops_name : name}"${number}${of}: `,
+        `==PROF== Profiling "${stopsIn === at && this.scenario.stops_name ? this.scenario.stops_name : name}"${number}${of}: `,
       );
-      if (stopsIn === index) return this.hang(pid);
+      if (stopsIn === at) return this.hang(pid);
       for (const step of ["0%", "....", "50%", "...."]) {
         this.print(step);
         await sleep(delay / 4);
         if (this.abandon) return;
       }
       const passes = this.passes();
-      this.print(failsIn === index ? "100% - 1 pass\n" : `100% - ${passes} ${passes === 1 ? "pass" : "passes"}\n`);
+      this.print(failsIn === at ? "100% - 1 pass\n" : `100% - ${passes} ${passes === 1 ? "pass" : "passes"}\n`);
       this.open = null;
       this.finished++;
       this.save(launch);
-      if (failsIn === index) return;
+      if (failsIn === at) {
+        this.faulted = true;
+        return;
+      }
       index++;
     }
   }
