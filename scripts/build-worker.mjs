@@ -5,7 +5,8 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const outdir = `${root}dist/worker`;
+/** Another folder may be named. */
+const outdir = process.argv[2] ?? `${root}dist/worker`;
 
 /** The service itself stays out, and with it the database and its packages. */
 const withoutService = {
@@ -52,4 +53,4 @@ await writeFile(
   `${outdir}/package.json`,
   `${JSON.stringify({ name: "profile-kernel-worker", private: true, type: "module" })}\n`,
 );
-console.log(`dist/worker: ${Object.keys(metafile.outputs).length} files`);
+console.log(`${outdir}: ${Object.keys(metafile.outputs).length} files`);
