@@ -554,8 +554,21 @@ export interface components {
                     block: string;
                     launches: number;
                     median_us: number;
+                    total_us: number;
                     /** @description ordinals among the launches of the kernel's name, from 1 */
                     chosen: number[];
+                }[] | null;
+                /** @description times of every launch that the survey saw, by kernel; null: there was no survey */
+                kernels: {
+                    kernel: string;
+                    n: number;
+                    total_us: number;
+                    mean_us: number;
+                    median_us: number;
+                    p90_us: number;
+                    min_us: number;
+                    max_us: number;
+                    spread: number | null;
                 }[] | null;
                 /** @description launches that were to get counters */
                 launches: number | null;
@@ -658,8 +671,21 @@ export interface components {
                     block: string;
                     launches: number;
                     median_us: number;
+                    total_us: number;
                     /** @description ordinals among the launches of the kernel's name, from 1 */
                     chosen: number[];
+                }[] | null;
+                /** @description times of every launch that the survey saw, by kernel; null: there was no survey */
+                kernels: {
+                    kernel: string;
+                    n: number;
+                    total_us: number;
+                    mean_us: number;
+                    median_us: number;
+                    p90_us: number;
+                    min_us: number;
+                    max_us: number;
+                    spread: number | null;
                 }[] | null;
                 /** @description launches that were to get counters */
                 launches: number | null;
@@ -1733,7 +1759,8 @@ export interface components {
             clusters: components["schemas"]["Cluster"][];
         };
         Timing: {
-            source: ("timeline" | "ncu") | null;
+            /** @description ncu: the launches with counters; ncu_survey: every launch that the capture's survey saw under ncu */
+            source: ("timeline" | "ncu_survey" | "ncu") | null;
             n: number;
             total_us: number | null;
             mean_us: number | null;

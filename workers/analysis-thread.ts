@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import { type AnalysisInput, analyze, wantsMetric, withCapture } from "../src/analysis/index.ts";
+import { type AnalysisInput, analyze, surveyOf, wantsMetric, withCapture } from "../src/analysis/index.ts";
 import { openFile } from "../src/base/file-source.ts";
 import { type AnalysisAnswer, type AnalysisTask, analysisTaskSchema } from "../src/model/jobs.ts";
 import type { Failure } from "../src/model/profile.ts";
@@ -16,7 +16,11 @@ async function run(task: AnalysisTask): Promise<AnalysisAnswer> {
     if (!report.ok) return { kind: "failure", failure: unreadable(report.error, id) };
     inputs.push({ report: report.value, id, sha256 });
   }
-  const result = analyze(inputs, { target: task.target, topN: task.top_n });
+  const result = analyze(inputs, {
+    target: task.target,
+    topN: task.top_n,
+    survey: surveyOf(task.capture?.record.plan ?? null),
+  });
   if (!result.ok) {
     const { code, ...rest } = result.error;
     // A capture that ended early says better than what is missing after it why something is missing.

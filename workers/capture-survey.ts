@@ -2,9 +2,11 @@ import { clusterByDuration } from "../src/analysis/clusters.ts";
 import { reportedDuration } from "../src/analysis/duration.ts";
 import { nameKey } from "../src/analysis/names.ts";
 import { targetMatcher } from "../src/analysis/target.ts";
+import { timingOf } from "../src/analysis/timing.ts";
 import { openFile } from "../src/base/file-source.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import type { SurveyCluster, SurveyLaunch } from "../src/capture/plan.ts";
+import type { CaptureRecord } from "../src/model/capture.ts";
 import { baseName } from "../src/model/kernel-name.ts";
 import type { Launch } from "../src/model/launch.ts";
 import { DEFAULT_READ_LIMITS, type ReadFailure } from "../src/model/report.ts";
@@ -22,6 +24,8 @@ export interface ReportSummary {
   readonly allCountersNaN: boolean;
   readonly matching: readonly SurveyLaunch[];
   readonly clusters: readonly SurveyCluster[];
+  /** Times of the matching launches by kernel, most time first. */
+  readonly times: NonNullable<NonNullable<CaptureRecord["plan"]>["kernels"]>;
   /** Launches that match the target and have no time. */
   readonly untimed: number;
 }
@@ -69,6 +73,7 @@ export async function summarize(path: string, target: string): Promise<Result<Re
     allCountersNaN: launches.length > 0 && launches.every(hasNoNumber),
     matching,
     clusters: clustersOf(matching),
+    times: timesOf(matching),
     untimed,
   });
 }
@@ -93,4 +98,34 @@ function clustersOf(launches: readonly SurveyLaunch[]): SurveyCluster[] {
       launches: cluster,
     })),
   );
+}
+
+/** A pattern may match hundreds of kernels; those that hold the least time are left out. */
+const MAX_KERNELS = 200;
+
+function timesOf(launches: readonly SurveyLaunch[]): ReportSummary["times"] {
+  const durations = new Map<string, number[]>();
+  for (const { kernel, duration_ns } of launches) {
+    const same = durations.get(kernel);
+    if (same) same.push(duration_ns / 1000);
+    else durations.set(kernel, [duration_ns / 1000]);
+  }
+  return [...durations]
+    .flatMap(([kernel, times]) => {
+      const { n, total_us, mean_us, median_us, p90_us, min_us, max_us, spread } = timingOf(times, "ncu_survey");
+      if (total_us === null || mean_us === null || median_us === null) return [];
+      return {
+        kernel,
+        n,
+        total_us,
+        mean_us,
+        median_us,
+        p90_us: p90_us ?? 0,
+        min_us: min_us ?? 0,
+        max_us: max_us ?? 0,
+        spread,
+      };
+    })
+    .sort((a, b) => b.total_us - a.total_us || (a.kernel < b.kernel ? -1 : 1))
+    .slice(0, MAX_KERNELS);
 }

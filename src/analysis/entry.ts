@@ -37,7 +37,10 @@ export function entryOf({
   const { sources, null_reasons: reasons } = verdict;
   const untimed = reasons.wall_clock_us ?? "no launch has a duration";
   const timed = sources.wall_clock_us;
-  if (timed !== undefined) {
+  if (timing.source === "ncu_survey") {
+    // Of launches that are in no report: the record of the capture holds them.
+    delete sources.wall_clock_us;
+  } else if (timed !== undefined) {
     sources["detail.timing"] = timed;
     if (shareOfReport !== null) sources["detail.share_of_report"] = timed;
   }

@@ -6,12 +6,14 @@ import { entryOf, failedLaunches, reportFindings, untimedLaunches } from "./entr
 import { type AnalysisInput, type Item, itemsOf, Judge, type Kernel, kernelsOf, shapesOf, totalUs } from "./kernels.ts";
 import { nameKey } from "./names.ts";
 import { provenanceOf } from "./provenance.ts";
+import type { Survey } from "./survey.ts";
 import { isFullPipeline, targetMatcher } from "./target.ts";
 import { timingOf } from "./timing.ts";
 
 export { ANALYSES, wantsMetric } from "./analyses.ts";
 export { withCapture } from "./capture.ts";
 export type { AnalysisInput } from "./kernels.ts";
+export { surveyOf } from "./survey.ts";
 export { isFullPipeline } from "./target.ts";
 
 /** Kernels of a pipeline that are listed when nobody says how many. */
@@ -42,10 +44,12 @@ function kernelEntry(kernel: Kernel, judge: Judge, totals: Totals): KernelEntry 
     item: shapes.heaviest,
     key: kernel.key,
     analysis: judge.of(shapes.heaviest),
-    timing: timingOf(
-      kernel.items.flatMap((item) => item.durationUs ?? []),
-      "ncu",
-    ),
+    timing:
+      kernel.survey?.kernels.get(kernel.key.key) ??
+      timingOf(
+        kernel.items.flatMap((item) => item.durationUs ?? []),
+        "ncu",
+      ),
     shapes: shapes.shapes(judge),
     shareOfReport: share(kernel.totalUs, totals),
     shareReason: null,
@@ -118,7 +122,11 @@ function noKernels(inputs: readonly AnalysisInput[]): AnalysisFailure {
   };
 }
 
-function kernelResult(inputs: readonly AnalysisInput[], target: string): Result<KernelResult, AnalysisFailure> {
+function kernelResult(
+  inputs: readonly AnalysisInput[],
+  target: string,
+  survey: Survey | null,
+): Result<KernelResult, AnalysisFailure> {
   const matcher = targetMatcher(target);
   if (!matcher.ok) {
     return err({
@@ -130,7 +138,7 @@ function kernelResult(inputs: readonly AnalysisInput[], target: string): Result<
   }
   const { kernels: items } = itemsOf(inputs);
   if (items.length === 0) return err(noKernels(inputs));
-  const kernels = kernelsOf(items);
+  const kernels = kernelsOf(items, survey);
   const matching = kernels.filter((kernel) => kernel.items.some(({ launch }) => matcher.value(launch.names)));
   const judge = new Judge();
   const totals = { reportUs: totalUs(items) };
@@ -168,21 +176,21 @@ function other(kernel: Kernel, judge: Judge): KernelResult["others"][number] {
     name_key: kernel.key.key,
     roofline: shapes === null ? null : judge.of(shapes.heaviest).roofline,
     total_us: kernel.totalUs,
-    launches: kernel.items.length,
+    launches: kernel.survey?.kernels.get(kernel.key.key)?.n ?? kernel.items.length,
   };
 }
 
 /**
  * Judges the kernels of one or several reports. `target`: a kernel (of several that match, the one with the most time
  * is the answer and `others` lists the rest) or `full pipeline` (all kernels ranked by summed time, `topN` of them in
- * full, default 10). Reports and launches keep their order; the same input gives the same bytes.
+ * full, default 10). `survey`: times of all launches where the reports hold only some picked by it. Reports and launches keep their order; the same input gives the same bytes.
  */
 export function analyze(
   inputs: readonly AnalysisInput[],
-  options: { readonly target: string; readonly topN?: number },
+  options: { readonly target: string; readonly topN?: number; readonly survey?: Survey | null },
 ): Result<ProfileResult, AnalysisFailure> {
   if (isFullPipeline(options.target)) return pipelineResult(inputs, options.topN ?? DEFAULT_TOP_N);
-  return kernelResult(inputs, options.target);
+  return kernelResult(inputs, options.target, options.survey ?? null);
 }
 
 /**
@@ -205,7 +213,7 @@ function launchResult(item: Item, judge: Judge, totals: Totals, provenance: Kern
   const { launch, input, durationUs: duration } = item;
   const analysis = judge.of(item);
   const key = nameKey(launch.names);
-  const alone: Kernel = { key, target: launch.names.display, items: [item], totalUs: duration };
+  const alone: Kernel = { key, target: launch.names.display, items: [item], totalUs: duration, survey: null };
   const composite = launch.kind !== "kernel";
   const timing = timingOf(duration === null ? [] : [duration], "ncu");
   const entry = entryOf({

@@ -9,6 +9,7 @@ import { clusterByDuration } from "./clusters.ts";
 import { durationUs } from "./duration.ts";
 import { FamilyIndex } from "./families.ts";
 import { type NameKey, nameKey } from "./names.ts";
+import type { Survey } from "./survey.ts";
 import { timingOf } from "./timing.ts";
 import { analyzeLaunch, type LaunchAnalysis } from "./verdict.ts";
 
@@ -34,8 +35,9 @@ export interface Kernel {
   readonly key: NameKey;
   readonly target: string;
   readonly items: readonly Item[];
-  /** Summed duration; null where no launch has one. */
+  /** Summed duration, where there was a survey that of all launches it saw; null where no launch has one. */
   readonly totalUs: number | null;
+  readonly survey: Survey | null;
 }
 
 const sum = (values: Iterable<number | null>): number | null => {
@@ -63,7 +65,7 @@ export function itemsOf(inputs: readonly AnalysisInput[]): { kernels: Item[]; co
 export const targetOf = ({ names }: Launch): string => names.function ?? baseName(names.display);
 
 /** Kernels by name key, most summed time first; kernels without any time last; equal times by key. */
-export function kernelsOf(items: readonly Item[]): Kernel[] {
+export function kernelsOf(items: readonly Item[], survey: Survey | null = null): Kernel[] {
   const keys = new Map<string, NameKey>();
   const groups = new Map<string, { key: NameKey; items: Item[] }>();
   for (const item of items) {
@@ -80,7 +82,8 @@ export function kernelsOf(items: readonly Item[]): Kernel[] {
       key,
       target: own[0] === undefined ? key.key : targetOf(own[0].launch),
       items: own,
-      totalUs: totalUs(own),
+      totalUs: survey?.kernels.get(key.key)?.total_us ?? totalUs(own),
+      survey,
     }))
     .sort(
       inOrder(
@@ -125,17 +128,20 @@ interface Group {
   readonly totalUs: number | null;
 }
 
-function group(items: readonly Item[]): Group | null {
+function group(items: readonly Item[], { key, survey }: Kernel): Group | null {
   const median = items[Math.floor((items.length - 1) / 2)];
-  return median === undefined ? null : { items, median, totalUs: totalUs(items) };
+  if (median === undefined) return null;
+  const { grid, block } = median.launch;
+  const weight = median.durationUs === null ? null : survey?.weight(key.key, grid, block, median.durationUs);
+  return { items, median, totalUs: weight ?? totalUs(items) };
 }
 
 /** Clusters of one shape: those with a duration by duration, then those without one together. */
-function groupsOf(items: readonly Item[]): Group[] {
+function groupsOf(items: readonly Item[], kernel: Kernel): Group[] {
   const timed = items.filter((item) => item.durationUs !== null);
   const untimed = items.filter((item) => item.durationUs === null);
   const clusters = clusterByDuration(timed, (item) => item.durationUs ?? 0);
-  return [...clusters, untimed].flatMap((cluster) => group(cluster) ?? []);
+  return [...clusters, untimed].flatMap((cluster) => group(cluster, kernel) ?? []);
 }
 
 function clusterOf({ items, median, totalUs: total }: Group, kernel: Kernel, judge: Judge): Cluster {
@@ -205,9 +211,12 @@ export function shapesOf(kernel: Kernel): KernelShapes | null {
     byNumberDescending((one) => one.items.length),
     (a, b) => byPosition(a.median, b.median),
   );
+  const weight = (groups: readonly Group[]): number => sum(groups.map((one) => one.totalUs)) ?? 0;
+  const byWeight = (a: readonly Group[], b: readonly Group[]): number => weight(b) - weight(a);
+  const byFirst = ([a]: readonly Item[], [b]: readonly Item[]): number => (a && b ? byPosition(a, b) : 0);
   const shapes = [...byShape.values()]
-    .map((items) => ({ items, groups: groupsOf(items).sort(heavier), whole: group(items) }))
-    .sort((a, b) => (a.whole === null || b.whole === null ? 0 : heavier(a.whole, b.whole)));
+    .map((items) => ({ items, groups: groupsOf(items, kernel).sort(heavier) }))
+    .sort((a, b) => byWeight(a.groups, b.groups) || byFirst(a.items, b.items));
   const best = shapes.flatMap(({ groups }) => groups).sort(heavier)[0];
   const heaviest = best?.median ?? kernel.items[0];
   if (heaviest === undefined) return null;

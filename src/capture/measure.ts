@@ -33,6 +33,7 @@ export interface ReportSummary {
   readonly kernels: readonly string[];
   readonly allCountersNaN: boolean;
   readonly clusters: readonly SurveyCluster[];
+  readonly times: NonNullable<NonNullable<CaptureRecord["plan"]>["kernels"]>;
 }
 
 export interface MeasureOptions {
@@ -138,7 +139,14 @@ export async function measure(options: MeasureOptions): Promise<Measured> {
     findings: [...findings, ...counters.verdict.findings],
     report: counters.path,
     survey: survey.path,
-    plan: { survey_launches: surveyed, clusters: plan.clusters, launches: plan.count, passes, reason: plan.reason },
+    plan: {
+      survey_launches: surveyed,
+      clusters: plan.clusters,
+      kernels: survey.summary?.times ?? null,
+      launches: plan.count,
+      passes,
+      reason: plan.reason,
+    },
     runs,
   };
 }

@@ -67,9 +67,32 @@ export function planMeasurement(
       left -= 1;
     }
   }
-  const picked = chosen.map((launches, position) => launches.slice(0, taken[position]));
+  const picked = withinLimit(
+    all,
+    chosen.map((launches, position) => launches.slice(0, taken[position])),
+    maxLaunches,
+  );
   const described = wanted.map(({ kernel, launches }, position) => describe(kernel, launches, picked[position] ?? []));
   return { ...select(all, picked.flat(), skip), clusters: described, reason: reasonFor(clusters, wanted, picked) };
+}
+
+/**
+ * One expression serves all names, so an ordinal that one function needs is taken of each: launches are left out, the
+ * extra ones of a cluster first and the lightest clusters first, until the selection is within the limit.
+ */
+function withinLimit(
+  all: readonly SurveyLaunch[],
+  given: readonly (readonly SurveyLaunch[])[],
+  maxLaunches: number,
+): SurveyLaunch[][] {
+  const picked = given.map((launches) => [...launches]);
+  while (select(all, picked.flat(), 1).count > maxLaunches) {
+    const most = Math.max(...picked.map(({ length }) => length));
+    const last = picked.findLastIndex(({ length }) => length === most);
+    if (most === 0 || (most === 1 && last === 0)) break;
+    picked[last]?.pop();
+  }
+  return picked;
 }
 
 function select(
@@ -113,6 +136,7 @@ const describe = (kernel: string, launches: readonly SurveyLaunch[], chosen: rea
   block: launches[0]?.block?.join("x") ?? "unknown",
   launches: launches.length,
   median_us: (medianFirst(launches)[0]?.duration_ns ?? 0) / 1000,
+  total_us: sum(launches) / 1000,
   chosen: chosen.map(({ ordinal }) => ordinal).sort((a, b) => a - b),
 });
 

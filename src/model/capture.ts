@@ -117,10 +117,27 @@ export const captureRecordSchema = z
               block: z.string(),
               launches: z.number().int(),
               median_us: z.number(),
+              total_us: z.number(),
               chosen: z.array(z.number().int()).describe("ordinals among the launches of the kernel's name, from 1"),
             }),
           )
           .nullable(),
+        kernels: z
+          .array(
+            z.object({
+              kernel: z.string(),
+              n: z.number().int(),
+              total_us: z.number(),
+              mean_us: z.number(),
+              median_us: z.number(),
+              p90_us: z.number(),
+              min_us: z.number(),
+              max_us: z.number(),
+              spread: z.number().nullable(),
+            }),
+          )
+          .nullable()
+          .describe("times of every launch that the survey saw, by kernel; null: there was no survey"),
         launches: z.number().int().nullable().describe("launches that were to get counters"),
         passes: z.number().int().nullable(),
         reason: z.string(),

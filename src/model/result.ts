@@ -205,7 +205,10 @@ export type LaunchVerdict = z.infer<typeof launchVerdictSchema>;
 /** Durations of launches, microseconds. Spread is (max - min) / median. */
 export const timingSchema = z
   .object({
-    source: z.enum(["timeline", "ncu"]).nullable(),
+    source: z
+      .enum(["timeline", "ncu_survey", "ncu"])
+      .nullable()
+      .describe("ncu: the launches with counters; ncu_survey: every launch that the capture's survey saw under ncu"),
     n: z.number().int(),
     total_us: number,
     mean_us: number,
