@@ -46,7 +46,6 @@ export const captureOrderSchema = z
 export type CaptureOrder = z.infer<typeof captureOrderSchema>;
 
 /** Names that artifacts have. Reports are analysed; the rest is kept beside them. */
-export const ARTIFACT_NAMES = ["report", "survey", "log", "timeline"] as const;
 export const artifactNameSchema = z
   .string()
   .regex(/^(report|survey|timeline)-\d{1,3}$|^log$/, "expected report-<n>, survey-<n>, timeline-<n> or log");
