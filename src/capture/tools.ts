@@ -108,7 +108,13 @@ async function findNsys(
 ): Promise<Result<NsysTool, string>> {
   const { nsys } = settings;
   const candidates = nsys?.includes("/") ? [nsys] : await onPath(nsys ?? "nsys", env);
-  if (nsys === undefined && ncuPath !== null) candidates.push(...besideNcu(ncuPath));
+  if (nsys === undefined) {
+    if (ncuPath !== null) candidates.push(...besideNcu(ncuPath));
+    // CUDA's own ncu is a script in another folder (measured: /usr/local/cuda-13.0/bin/ncu).
+    for (const target of NSYS_TARGETS) {
+      candidates.push(...(await versionsOf(settings.installed ?? INSTALLED, join("host", target, "nsys"))));
+    }
+  }
   const refused: string[] = [];
   for (const candidate of candidates) {
     const path = await realpath(candidate).catch(() => null);
@@ -122,8 +128,10 @@ async function findNsys(
 }
 
 /** Nsight Compute 2025.3.1: <folder>/ncu and <folder>/host/target-linux-x64/nsys (arm servers: target-linux-sbsa-armv8). */
+const NSYS_TARGETS = ["target-linux-x64", "target-linux-sbsa-armv8"];
+
 const besideNcu = (ncuPath: string): string[] =>
-  ["target-linux-x64", "target-linux-sbsa-armv8"].map((target) => join(dirname(ncuPath), "host", target, "nsys"));
+  NSYS_TARGETS.map((target) => join(dirname(ncuPath), "host", target, "nsys"));
 
 async function ask(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<Result<string, string>> {
   const result = await runCommand(argv, { timeoutMs: TIME_LIMIT_MS, env: helperEnvironment(env) });
