@@ -91,7 +91,7 @@ async function startWarm(
       seed: workload.load.seed + WARM_UP_SEED,
       output: engine.log,
       signal: options.stop,
-      ended: engine.group.ended,
+      ended: engine.group.ended.then(({ code, signal }) => ({ exitCode: code, signal })),
       now: () => performance.now(),
     });
     options.stop.throwIfAborted();
