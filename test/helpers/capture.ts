@@ -173,7 +173,7 @@ export async function startCaptureRig(settings: Readonly<Record<string, string>>
 let bundle: string | null = null;
 
 /** What a GPU host gets, built once for the tests of a file, where no other build removes it. */
-function workerBundle(): string {
+export function workerBundle(): string {
   if (bundle === null) {
     const folder = join(temporaryFolder(), "worker");
     execFileSync(process.execPath, [here("../../scripts/build-worker.mjs"), folder], { stdio: "pipe" });

@@ -26,6 +26,8 @@ const { values: options } = parseArgs({
     "busy-answers": { type: "string", default: "0" },
     /** JIT lines are printed with this completed request: inside a window, say. */
     "jit-at-request": { type: "string" },
+    /** The same with each completed request from this one on. */
+    "jit-from-request": { type: "string" },
     /** The line that says that it is ready comes with this completed request. */
     "ready-at-request": { type: "string" },
     /** Ends with exit code 7 in the middle of this request. */
@@ -48,6 +50,7 @@ const { values: options } = parseArgs({
 
 const numberOf = (name) => (options[name] === undefined ? null : Number(options[name]));
 const at = (name, count) => numberOf(name) === count;
+const from = (name) => numberOf(name) ?? Number.POSITIVE_INFINITY;
 
 const LINES = {
   vllm: {
@@ -159,13 +162,13 @@ async function completions(request, response) {
       say(`aborted request ${number}`);
     }
   });
-  if (number >= (numberOf("hang-at-request") ?? Number.POSITIVE_INFINITY)) return;
+  if (number >= from("hang-at-request")) return;
   await sleep(Number(options["request-ms"]));
   if (gone) return;
   counts.running -= batch;
   counts.completed++;
   counts.prompts += batch;
-  if (at("jit-at-request", counts.completed)) say(LINES.jit);
+  if (at("jit-at-request", counts.completed) || counts.completed >= from("jit-from-request")) say(LINES.jit);
   if (at("ready-at-request", counts.completed)) ready();
   say(`completed request ${counts.completed} of ${batch} prompts`);
 
