@@ -31,16 +31,25 @@ export async function writeLog(
   return log;
 }
 
+/** Position of the first line feed or, of output that overwrites its line, carriage return; the end where there is none. */
+function firstLineEnd(bytes: Buffer): number {
+  const found = [bytes.indexOf("\n"), bytes.indexOf("\r")].filter((position) => position >= 0);
+  return found.length === 0 ? bytes.length : Math.min(...found);
+}
+
 async function readEnds(path: string): Promise<string> {
   const file = await open(path, "r").catch(() => null);
   if (file === null) return "";
   try {
     const { size } = await file.stat();
     if (size <= HEAD_BYTES + TAIL_BYTES) return await readFile(path, "utf8");
-    const head = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    const tail = await file.read(Buffer.alloc(TAIL_BYTES), 0, TAIL_BYTES, size - TAIL_BYTES);
-    const left = size - HEAD_BYTES - TAIL_BYTES;
-    return `${head.buffer.toString("utf8")}\n[… ${left} bytes left out …]\n${tail.buffer.toString("utf8")}`;
+    const { buffer: first } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    const { buffer: last } = await file.read(Buffer.alloc(TAIL_BYTES), 0, TAIL_BYTES, size - TAIL_BYTES);
+    // Whole lines only: of a secret that is cut in two neither half would be known.
+    const head = first.subarray(0, 1 + Math.max(first.lastIndexOf("\n"), first.lastIndexOf("\r")));
+    const tail = last.subarray(1 + firstLineEnd(last));
+    const left = size - head.length - tail.length;
+    return `${head.toString("utf8")}[… ${left} bytes left out …]\n${tail.toString("utf8")}`;
   } finally {
     await file.close();
   }
