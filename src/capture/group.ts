@@ -5,7 +5,7 @@ import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { within } from "../base/deadline.ts";
-import { GUARDIAN, type GuardianOrder, type GuardianWord } from "./guardian.ts";
+import { ALIVE_INTERVAL_MS, GUARDIAN, type GuardianOrder, type GuardianWord } from "./guardian.ts";
 
 export interface GroupOptions {
   readonly argv: readonly [string, ...string[]];
@@ -53,7 +53,7 @@ const ENDED_BY_GUARDIAN = { code: null, signal: "SIGKILL" } as const;
 
 /**
  * Starts a program as a process group in a session of its own, under a guardian process that ends the group when this
- * process ends, however that happens. A program that cannot be started is no error: `ended` says so.
+ * process ends, however that happens, or stands still for longer than its leases last. A program that cannot be started is no error: `ended` says so.
  */
 export async function startGroup(options: GroupOptions): Promise<Group> {
   const { argv, cwd, env, recordFolder } = options;
@@ -84,7 +84,9 @@ export async function startGroup(options: GroupOptions): Promise<Group> {
     } else if (word.say === "exit") over({ code: word.code, signal: word.signal, startError: null });
     else gone = true;
   });
+  const speaking = setInterval(() => tell("alive"), ALIVE_INTERVAL_MS).unref();
   void guardian.ended.then(async (error) => {
+    clearInterval(speaking);
     // A guardian that was killed leaves its group: another one ends it, known by what was written down.
     if (!gone && error === null) await endLeftover(record, true);
     over(error === null ? { ...ENDED_BY_GUARDIAN, startError: null } : { code: null, signal: null, startError: error });
@@ -92,14 +94,14 @@ export async function startGroup(options: GroupOptions): Promise<Group> {
     allGone.resolve();
   });
 
+  const tell = (line: string): void => {
+    if (!gone) guardian.input.write(`${line}\n`);
+  };
   const ended = exited.promise.then(async (): Promise<GroupEnd> => {
     await output.complete();
     return { ...(end ?? { ...ENDED_BY_GUARDIAN, startError: null }), ...output.seen() };
   });
   await started.promise;
-  const tell = (line: string): void => {
-    if (!gone) guardian.input.write(`${line}\n`);
-  };
   return {
     pid,
     ended,

@@ -29,11 +29,21 @@ export type GuardianWord =
 /** After SIGTERM, before SIGKILL, when the process that the guardian works for is gone. */
 const OWNER_DIED_GRACE_MS = 2000;
 
+/** The worker says this often that it is at work. */
+export const ALIVE_INTERVAL_MS = 1000;
+
+/**
+ * A worker that stands still (stopped in its terminal, in a debugger, an event loop that is blocked) does not renew its
+ * lease, nor does it see that it lost it: what it runs must be gone before somebody else gets the GPUs, 10 s later at
+ * the earliest (a ttl of 15 s, renewed every 5 s). This, the interval, one look of the guardian and the grace are 9 s.
+ */
+const SILENT_FOR_MS = 5000;
+
 /**
  * Text of the guardian, run by `node -e` in a session of its own. It starts the program as leader of a session, so the
  * program is its own child and cannot be mistaken for another process while it runs. Its standard input is a pipe from
- * the worker: first the order, then `signal NAME` or `end NAME GRACE_MS`; when the pipe closes, however the worker ended,
- * the group is ended. File descriptor 3 becomes the program's standard output and error.
+ * the worker: first the order, then `alive` every second, `signal NAME` or `end NAME GRACE_MS`; when the pipe closes,
+ * however the worker ended, or nothing is heard for some seconds, the group is ended. File descriptor 3 becomes the program's standard output and error.
  *
  * A process belongs to the group if its process group or session is the program's, if its parent belongs, if it was seen
  * to belong before (same pid and start time: fields 4, 5, 6 and 22 of /proc/<pid>/stat, proc(5)), or if it carries the
@@ -45,6 +55,7 @@ export const GUARDIAN = `
 const { spawn } = require("node:child_process");
 const fs = require("node:fs");
 const MARK = ${JSON.stringify(GROUP_VARIABLE)};
+let heardAt = performance.now(), lookedAt = heardAt, watched = false;
 let leader = 0, running = false, marker = "", record = "", ending = null, killing = false, startedAt = 0, killed = 0;
 const known = new Map();
 process.stdout.on("error", () => {});
@@ -95,7 +106,15 @@ function signalAll(list, signal) {
 const inGroup = (list) => (list || []).filter((s) => s.group === leader || s.session === leader);
 let timer = null, pause = 20;
 function tick(now) { clearTimeout(timer); timer = setTimeout(watch, now ? 0 : pause); }
+// Where this process stood still itself, the worker may have done so too: it gets its time again.
+function listen() {
+  const now = performance.now();
+  if (now - lookedAt > 3000) heardAt = now;
+  lookedAt = now;
+  if (watched && !ending && !killing && now - heardAt > ${SILENT_FOR_MS}) ownerDied();
+}
 function watch() {
+  listen();
   if (running && !ending && !killing) { members(false); pause = 1000; return tick(false); }
   const list = members(true);
   if (!running && (list === null || list.length === 0)) {
@@ -125,6 +144,8 @@ function write(file, value) {
 function run(order) {
   marker = order.marker;
   record = order.record;
+  watched = true;
+  heardAt = lookedAt = performance.now();
   const me = stat(process.pid);
   startedAt = me ? me.start : 0;
   const entry = { marker, pid: null, leader_start: null, start: startedAt, boot, owner: order.owner, owner_start_time: startTime(order.owner) };
@@ -169,6 +190,7 @@ function leftover(order) {
 let text = "", told = false;
 process.stdin.setEncoding("utf8");
 process.stdin.on("data", (chunk) => {
+  heardAt = performance.now();
   text += chunk;
   for (let at = text.indexOf("\\n"); at >= 0; at = text.indexOf("\\n")) {
     const line = text.slice(0, at);

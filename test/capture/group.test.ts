@@ -215,6 +215,19 @@ describe("when the worker dies", () => {
     expect(records()).toEqual([]);
   });
 
+  it("or stands still for longer than its lease lasts, the guardian ends the group", async () => {
+    const { child } = await worker(IGNORES);
+    await until(() => printed().length === 1);
+    const [pid = 0] = printed();
+    const from = Date.now();
+    child.kill("SIGSTOP");
+    await until(async () => !(await alive(pid)));
+    expect(Date.now() - from).toBeGreaterThan(4_000);
+    expect(Date.now() - from).toBeLessThan(10_000);
+    expect(records()).toEqual([]);
+    child.kill("SIGKILL");
+  });
+
   it("together with the guardian, the next start ends what is left", async () => {
     const { child, pid } = await worker(withDaemon("process.env", IGNORES));
     await until(() => printed().length === 2);
