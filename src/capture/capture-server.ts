@@ -21,7 +21,7 @@ import {
   windowLoad,
 } from "./capture-server-parts.ts";
 import { captureServerPerTool } from "./capture-server-per-tool.ts";
-import { type Engine, engineDied, launchEngine, releaseAll } from "./engine.ts";
+import { type Engine, engineDied, launchEngine, releaseAll, STOPPED_GRACE_MS } from "./engine.ts";
 import type { KernelFilter } from "./kernel-filter.ts";
 import { runLoad } from "./load.ts";
 import { type CounterConcurrency, counterConcurrency } from "./load-concurrency.ts";
@@ -108,7 +108,7 @@ async function startWarm(
     };
     return { kind: "warm", warm };
   } finally {
-    if (!ready) await engine.stop();
+    if (!ready) await engine.stop(options.stop.aborted ? STOPPED_GRACE_MS : undefined);
   }
 }
 

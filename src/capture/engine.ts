@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Failure } from "../model/profile.ts";
 import type { ServerWorkload } from "../model/workload.ts";
-import { runCommand } from "./command.ts";
 import { notedPatternsOf, warmPatternsOf } from "./engine-defaults.ts";
 import { type Group, startGroup } from "./group.ts";
 import { attachablePorts, type ListeningPort } from "./listening-ports.ts";
@@ -34,13 +33,15 @@ export interface Engine {
   readonly over: boolean;
   /** Processes of the engine that can be attached to now. */
   ports(): Promise<readonly ListeningPort[]>;
-  /** Ends it with all its processes. */
-  stop(): Promise<void>;
+  /** Ends it with all its processes. `graceMs`: how long it may take, where that is less than its workload says. */
+  stop(graceMs?: number): Promise<void>;
 }
 
 const LOOK_INTERVAL_MS = 100;
 /** An attach ends in well under this (0.6 to 1.1 s measured) or never. */
 const RELEASE_LIMIT_MS = 30_000;
+/** For the shutdown of an engine that is canceled before it was of use: after a cancel nothing is left for 5 s. */
+export const STOPPED_GRACE_MS = 1_500;
 
 /** Starts the engine, held at its first CUDA call: `releaseAll` lets it go on. */
 export async function launchEngine(start: EngineStart): Promise<Engine> {
@@ -71,9 +72,9 @@ export async function launchEngine(start: EngineStart): Promise<Engine> {
       return over;
     },
     ports: async () => attachablePorts(await sessionPids(group.pid)),
-    stop: async () => {
+    stop: async (graceMs = Number.POSITIVE_INFINITY) => {
       const { signal, timeout_s } = workload.stop;
-      await group.end({ signal, graceMs: timeout_s * 1000 });
+      await group.end({ signal, graceMs: Math.min(timeout_s * 1000, graceMs) });
     },
   };
 }
@@ -120,7 +121,7 @@ export async function releaseAll(engine: Engine, start: EngineStart, options: Re
   while (!options.signal.aborted && !engine.over) {
     for (const { port, pid } of await engine.ports()) {
       if (released.has(pid)) continue;
-      const problem = await release(engine, start, port);
+      const problem = await release(engine, start, port, options.signal);
       if (problem !== null) return problem;
       released.add(pid);
     }
@@ -136,7 +137,7 @@ export async function releaseAll(engine: Engine, start: EngineStart, options: Re
 }
 
 /** One attach that matches no kernel, ended as soon as it is connected. */
-async function release(engine: Engine, start: EngineStart, port: number): Promise<string | null> {
+async function release(engine: Engine, start: EngineStart, port: number, stop: AbortSignal): Promise<string | null> {
   const plan: NcuPlan = { ...NOTHING, ...common(start, `release-${port}`), mode: "attach", port, program: [] };
   const group = await startGroup({
     argv: [start.ncu, ...ncuArguments(plan)],
@@ -152,12 +153,12 @@ async function release(engine: Engine, start: EngineStart, port: number): Promis
   });
   const deadline = performance.now() + RELEASE_LIMIT_MS;
   let text = "";
-  while (!ended && !text.includes("Connected to process") && performance.now() < deadline) {
+  while (!ended && !stop.aborted && !text.includes("Connected to process") && performance.now() < deadline) {
     await sleep(20);
     text = await readFile(plan.logFile, "utf8").catch(() => "");
   }
   const isConnected = text.includes("Connected to process");
-  await group.end({ signal: "SIGTERM", graceMs: 5_000 });
+  await group.end({ signal: "SIGTERM", graceMs: stop.aborted ? STOPPED_GRACE_MS : 5_000 });
   if (isConnected) return null;
   const out = await readFile(join(engine.folder, `release-${port}.out`), "utf8").catch(() => "");
   const errors = `${text}\n${out}`.split("\n").filter((line) => line.startsWith("==ERROR=="));
@@ -181,9 +182,3 @@ export const engineDied = (engine: Pick<Engine, "log">, when: string): Failure =
   retryable: false,
   evidence: { log_end: engine.log.tail(40) },
 });
-
-/** True where this ncu can hold a program and attach to it (`--mode`, from 2020 on). */
-export async function canAttach(ncu: string): Promise<boolean> {
-  const help = await runCommand([ncu, "--help"], { timeoutMs: 20_000 });
-  return /--mode\b/.test(help.stdout);
-}

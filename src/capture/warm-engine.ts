@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import type { Engine, EngineStart } from "./engine.ts";
 import type { WarmUpEvidence } from "./warm-up.ts";
 
@@ -27,6 +28,9 @@ export interface WarmEngine {
   readonly shapes: Set<string>;
 }
 
+/** For the engine's shutdown where its lease is lost: others may have its GPUs a few seconds later. */
+const LEASE_LOST_GRACE_MS = 1_000;
+
 /**
  * The one engine that a worker keeps warm between profiles. It belongs to the worker: its lease can be ended by any other
  * request while nobody uses it, and an idle limit, the worker's shutdown and (by the guardian) the worker's death end it.
@@ -37,6 +41,8 @@ export class EngineKeeper {
   #unwatch: () => void = () => {};
   /** Ends one after the other: an engine is gone before its GPUs are given back. */
   #ending: Promise<void> = Promise.resolve();
+  /** Leases of engines that are kept or being ended. */
+  readonly #held = new Set<HeldLease>();
   readonly #onEnded: (workload: string, reason: string) => void;
 
   constructor(onEnded: (workload: string, reason: string) => void) {
@@ -50,6 +56,7 @@ export class EngineKeeper {
     this.#forget();
     try {
       await idle.lease.setPreemptible(false);
+      this.#held.delete(idle.lease);
       return idle;
     } catch (error) {
       await this.end(idle, error instanceof Error ? error.message : String(error));
@@ -59,6 +66,7 @@ export class EngineKeeper {
 
   /** Puts an engine back that is warm and not in use. */
   async keep(warm: WarmEngine): Promise<void> {
+    this.#held.add(warm.lease);
     await this.stop("another engine took its place");
     if (warm.engine.over || warm.lease.lost.aborted) return this.end(warm, "it ended");
     this.#idle = warm;
@@ -84,9 +92,9 @@ export class EngineKeeper {
     else if (lease.lost.aborted) onLost();
   }
 
-  /** True while the lease is held for the idle engine. */
+  /** True from `keep` or `end` on until the engine is gone: the keeper gives its GPUs back then, and nobody before. */
   holds(lease: HeldLease): boolean {
-    return this.#idle?.lease === lease;
+    return this.#held.has(lease);
   }
 
   /** Ends the idle engine, if there is one; resolves when it is gone and its GPUs are given back. */
@@ -100,8 +108,14 @@ export class EngineKeeper {
   /** Ends an engine with all its processes, then gives its GPUs back. */
   async end({ engine, lease }: WarmEngine, reason: string): Promise<void> {
     const ending = (async () => {
-      await engine.stop();
+      this.#held.add(lease);
+      const hurry = (): void => void engine.stop(LEASE_LOST_GRACE_MS);
+      lease.lost.addEventListener("abort", hurry, { once: true });
+      await engine.stop(lease.lost.aborted ? LEASE_LOST_GRACE_MS : undefined);
+      lease.lost.removeEventListener("abort", hurry);
       await lease.release();
+      this.#held.delete(lease);
+      await rm(engine.folder, { recursive: true, force: true }).catch(() => {});
       this.#onEnded(engine.workload.name, reason);
     })();
     this.#ending = Promise.allSettled([this.#ending, ending]).then(() => {});
