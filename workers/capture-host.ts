@@ -11,6 +11,7 @@ import { declareWorkloads, type FileHasher, openFileHasher } from "../src/captur
 import { type Config, ConfigError } from "../src/config.ts";
 import type { DeclaredWorkload, WorkerGpu, WorkerRegistration } from "../src/model/worker.ts";
 import type { WorkloadsFile } from "../src/model/workload.ts";
+import { ownedNames, removeLeftFolders } from "./capture-folders.ts";
 
 /** What workloads.yaml says now. */
 export interface DeclaredWorkloads {
@@ -35,6 +36,8 @@ export interface WorkerHost {
     readonly tmp: string;
     readonly home: string;
   };
+  /** Name of a folder of this process in `attempts` or `engines`: those of a worker that died are removed by the next. */
+  owned(name: string): string;
   /** Reads workloads.yaml again. The error is a sentence; what was read before still holds then. */
   refresh(): Promise<string | null>;
   current(): DeclaredWorkloads;
@@ -46,7 +49,8 @@ type HostSettings = Pick<Config, "WORKER_ID" | "WORKER_POOL" | "DATA_DIR" | "NCU
 };
 
 /**
- * Looks at this host, ends what an earlier worker of the same folder left running, and reads the workloads.
+ * Looks at this host, ends what an earlier worker of the same folder left running, removes its files, and reads the
+ * workloads.
  * @throws ConfigError with the first thing that is wrong; `worker check` says more.
  */
 export async function openWorkerHost(config: HostSettings, warn: (message: string) => void): Promise<WorkerHost> {
@@ -76,6 +80,8 @@ export async function openWorkerHost(config: HostSettings, warn: (message: strin
   const left = await endLeftovers(folders.records);
   if (left > 0) warn(`ended ${left} process groups that an earlier worker of ${root} had left running`);
   await resumeLeftovers({ recordFolder: folders.records, onProblem: ({ message }) => warn(message) });
+  // Nothing writes to them any more.
+  for (const folder of [folders.attempts, folders.engines]) await removeLeftFolders(folder);
 
   let declared = first;
   const workerId = config.WORKER_ID ?? defaultId(config.WORKER_POOL);
@@ -87,6 +93,7 @@ export async function openWorkerHost(config: HostSettings, warn: (message: strin
     nvidiaSmi,
     workloadsFolder,
     folders,
+    owned: await ownedNames(),
     async refresh() {
       const next = await readDeclared(workloadsPath, workloadsFolder, hashFile);
       if (typeof next === "string") return next;

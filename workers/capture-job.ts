@@ -32,6 +32,8 @@ export interface CaptureJobPorts {
   readonly leases: Leases;
   readonly wakeUps: WakeUps;
   readonly engines: EngineKeeper;
+  /** Fires when the worker is to stop: what it has begun may be finished, nothing new begins. */
+  readonly closing: AbortSignal;
   /** Fires when the worker gives up what it does. */
   readonly giveUp: AbortSignal;
   onBegin(profileId: string | null): void;
@@ -63,7 +65,7 @@ export async function runCaptureJob(ports: CaptureJobPorts, data: unknown): Prom
   const onGiveUp = (): void => talk.halt("worker_stopping");
   ports.giveUp.addEventListener("abort", onGiveUp, { once: true });
   const unlisten = ports.wakeUps.listen(profile_id, () => talk.ask());
-  const folder = join(host.folders.attempts, `${profile_id}-${order.attempt}`);
+  const folder = join(host.folders.attempts, host.owned(`${profile_id}-${order.attempt}`));
   ports.onBegin(profile_id);
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -136,7 +138,7 @@ class CaptureJob {
   }
 
   async #capture(workload: Workload, sha256: string | null): Promise<CaptureYield> {
-    const { host, engines, leases } = this.#ports;
+    const { host, engines } = this.#ports;
     const { stop, order } = this.#talk;
     const { request } = order;
     const budgetS = request.max_duration_s;
@@ -147,28 +149,14 @@ class CaptureJob {
     const warm = key === null ? null : await engines.take(key);
     // An engine of another kind, or one that has to go, gives its GPUs back before they are asked for.
     if (warm === null) await engines.stop("another workload runs");
-    const lease =
-      warm?.lease ??
-      (await leaseGpus(leases, {
-        candidates,
-        count: workload.gpus,
-        holder: `${host.workerId}: profile ${this.#talk.profileId}`,
-        signal: stop,
-        onWaiting: ({ blocked_by }) =>
-          this.#talk.state("waiting_for_gpu", {
-            phase: "lease",
-            done: null,
-            total: null,
-            message: `waits for ${blocked_by.length} lease${blocked_by.length === 1 ? "" : "s"} of its GPUs`,
-          }),
-      }));
+    const lease = warm?.lease ?? (await this.#leaseGpus(candidates, workload.gpus));
     this.#lease = lease;
     this.#leasedAt = performance.now();
     this.#talk.setLeaseToken(lease.token);
     const onLost = (): void => this.#talk.halt("lease_lost");
     if (lease.lost.aborted) onLost();
     lease.lost.addEventListener("abort", onLost, { once: true });
-    let entered = false;
+    const engineFolder = join(host.folders.engines, host.owned(randomUUID()));
     try {
       const env = childEnvironment({
         base: process.env,
@@ -196,7 +184,6 @@ class CaptureJob {
       this.#preflight = looked.record;
       this.#findings.push(...looked.findings);
       if (looked.refusal !== null) return nothing(looked.refusal, order);
-      const engineFolder = join(host.folders.engines, randomUUID());
       await mkdir(engineFolder, { recursive: true, mode: 0o700 });
       const options: Capture = {
         request,
@@ -232,16 +219,42 @@ class CaptureJob {
       };
       this.#talk.state("capturing", null);
       const dcgm = host.current().file.dcgm ?? null;
-      entered = true;
       return await withCountersFree(
         { commands: dcgm, recordFolder: host.folders.records, onProblem: (finding) => this.#findings.push(finding) },
         () => capture(options),
       );
     } finally {
       lease.lost.removeEventListener("abort", onLost);
-      if (warm !== null && !entered) await engines.keep(warm);
+      // However the capture went: an engine that nobody gave back is not in use any more.
+      if (warm !== null && !engines.holds(lease) && !warm.engine.over) await engines.keep(warm);
+      if (warm !== null || !engines.holds(lease)) await rm(engineFolder, { recursive: true, force: true });
       // The GPU is free while files are handed in.
       if (!engines.holds(lease)) await lease.release();
+    }
+  }
+
+  /** Waits its turn. A worker that is to stop gives the profile back instead: another one may get GPUs sooner. */
+  async #leaseGpus(candidates: readonly WorkerGpu[], count: number): Promise<HeldLease> {
+    const { host, leases, closing } = this.#ports;
+    const onClosing = (): void => this.#talk.halt("worker_stopping");
+    if (closing.aborted) onClosing();
+    closing.addEventListener("abort", onClosing, { once: true });
+    try {
+      return await leaseGpus(leases, {
+        candidates,
+        count,
+        holder: `${host.workerId}: profile ${this.#talk.profileId}`,
+        signal: this.#talk.stop,
+        onWaiting: ({ blocked_by }) =>
+          this.#talk.state("waiting_for_gpu", {
+            phase: "lease",
+            done: null,
+            total: null,
+            message: `waits for ${blocked_by.length} lease${blocked_by.length === 1 ? "" : "s"} of its GPUs`,
+          }),
+      });
+    } finally {
+      closing.removeEventListener("abort", onClosing);
     }
   }
 

@@ -36,6 +36,7 @@ export interface CaptureWorker {
  */
 export async function startCaptureWorker(ports: CaptureWorkerPorts): Promise<CaptureWorker> {
   const { host, api, warn, info } = ports;
+  const closing = new AbortController();
   const giveUp = new AbortController();
   const engines = new EngineKeeper((workload, reason) => info("the warm engine was ended", { workload, reason }));
   let profileId: string | null = null;
@@ -56,6 +57,7 @@ export async function startCaptureWorker(ports: CaptureWorkerPorts): Promise<Cap
   const jobs: CaptureJobPorts = {
     ...ports,
     engines,
+    closing: closing.signal,
     giveUp: giveUp.signal,
     onBegin(id) {
       profileId = id;
@@ -74,6 +76,7 @@ export async function startCaptureWorker(ports: CaptureWorkerPorts): Promise<Cap
     async close(signal) {
       stopping = true;
       tell();
+      closing.abort();
       const abort = (): void => giveUp.abort("worker_stopping");
       if (signal.aborted) abort();
       else signal.addEventListener("abort", abort, { once: true });
