@@ -52,6 +52,7 @@ const OTHER_PROCESS_LIMIT_MS = 10 * 60_000;
  */
 export async function runCaptureJob(ports: CaptureJobPorts, data: unknown): Promise<void> {
   const { profile_id } = captureJobSchema.parse(data);
+  if (ports.closing.aborted) throw new Error(`the worker stops; profile ${profile_id} is left to others`);
   const { host, api } = ports;
   const begin = { type: "begin", worker_id: host.workerId } as const;
   const order = await untilAnswered(() => api.event(profile_id, begin), HAND_IN_LIMIT_MS, ports.giveUp).catch(

@@ -46,6 +46,8 @@ export function startQueueWorker(
       const closing = worker.close(!redis.isUp()).catch(onError);
       await Promise.allSettled(running);
       await within(CLOSE_LIMIT_MS, closing, undefined);
+      // One that Redis had handed out while this began to close.
+      await Promise.allSettled(running);
     },
   };
 }
