@@ -31,11 +31,11 @@ const WORKLOADS = [
   benchmark("clusters", { ...FAST, scenario: "pytorch" }),
   benchmark("fails", { ...FAST, scenario: "fail" }),
   benchmark("faults", { ...FAST, scenario: "fault" }, endless),
-  benchmark("hangs", { ...FAST, scenario: "collective-hang" }, { ...endless, limits: { stall_s: 0.3 } }),
+  benchmark("hangs", { ...FAST, scenario: "collective-hang" }, { ...endless, limits: { stall_s: 1 } }),
   benchmark("not-permitted", { scenario: "not-permitted" }),
   benchmark("counters-in-use", { scenario: "counters-in-use" }, endless),
   benchmark("unsupported", { scenario: "gpu-unsupported" }),
-  benchmark("hangs-at-once", { scenario: "hangs-at-once" }, { ...endless, limits: { stall_s: 0.3 } }),
+  benchmark("hangs-at-once", { scenario: "hangs-at-once" }, { ...endless, limits: { stall_s: 1 } }),
   benchmark("removed", FAST),
   benchmark("killed", { ...FAST, scenario: "killed" }, endless),
   benchmark("disk-full", { ...FAST, scenario: "disk-full" }),
@@ -179,7 +179,7 @@ describe("a capture that goes wrong", () => {
     await expectPartial(await submit("hangs"), "capture_stalled");
     const failure = await untilFailure(call, await submit("hangs-at-once"), "capture_stalled");
     expect(failure.message).toMatch(
-      /^Nsight Compute made no progress at "ncclDevKernel_AllReduce_Sum_f..." and was ended after 0\.\d s/,
+      /^Nsight Compute made no progress at "ncclDevKernel_AllReduce_Sum_f..." and was ended after \d\.\d s/,
     );
     await expectNothingLeft(call, worker);
   });

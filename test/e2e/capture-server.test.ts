@@ -21,7 +21,7 @@ import {
 import { until } from "../helpers/until.ts";
 
 const STAND = { delayMs: 4 };
-const NEVER_WARM = { warm_up: { timeout_s: 0.8 } };
+const NEVER_WARM = { warm_up: { timeout_s: 1.5 } };
 const WINDOW = { open: { path: "/start_profile" }, close: { path: "/stop_profile" } };
 
 let rig: CaptureRig;
@@ -48,7 +48,7 @@ const WORKLOADS = [
   await server("never-ready", ["--never-ready"], STAND, NEVER_WARM),
   await server("stuck-counter", ["--stuck-counter"], STAND, NEVER_WARM),
   await server("refuses", ["--refuse-requests"], STAND, NEVER_WARM),
-  await server("never-healthy", ["--never-healthy"], STAND, { limits: { start_s: 0.3 }, health: { timeout_s: 0.3 } }),
+  await server("never-healthy", ["--never-healthy"], STAND, { limits: { start_s: 2 }, health: { timeout_s: 0.3 } }),
   await server("dies-at-start", ["--dies-at-start"], STAND),
   await server("dies-in-warm-up", ["--die-at-request", "5"], STAND),
   await server("per-tool", [], STAND, { warm_engine: "never", window: WINDOW }),
@@ -61,7 +61,10 @@ beforeAll(async () => {
 });
 afterAll(() => rig.close());
 
-describe("a warm engine", () => {
+/** Several profiles in one test, on a machine that may do other things. */
+const SEVERAL = { timeout: 120_000 };
+
+describe("a warm engine", SEVERAL, () => {
   it("is started and warmed up once, and profiled again and again", async () => {
     const first = await untilVerdict(call, await submit("engine", "stream_add", { concurrency: 8 }));
     expect(first.result).toMatchObject({ roofline: "memory-bound", partial: false });

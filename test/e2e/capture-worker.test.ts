@@ -197,7 +197,8 @@ describe("one GPU", () => {
     });
   });
 
-  describe("when a worker goes", () => {
+  // The queue notices after some 15 s that who held a job is gone.
+  describe("when a worker goes", { timeout: 120_000 }, () => {
     it("by SIGTERM, what it has in hand is given back and done by another one", async () => {
       const id = await submit("slow");
       const { capture } = await untilProgress(call, id, isMeasuring(1));
