@@ -89,8 +89,8 @@ function refusal(status: number, text: string, what: string): Error {
   const { code, detail } = readProblem(text);
   if (code === "superseded") return new SupersededError(detail);
   const message = `${what} was answered with ${status}: ${detail}`;
-  // 408, 429 and 5xx are states of the service, not of the call; 507 is a full disk.
-  const passing = status === 408 || status === 429 || status >= 500;
+  // 408, 429 and 5xx are states of the service, not of the call. Its full store (507) is not over in minutes.
+  const passing = status === 408 || status === 429 || (status >= 500 && status !== 507);
   return passing ? new Error(message) : new ApiRefusedError(status, message);
 }
 

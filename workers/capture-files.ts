@@ -1,6 +1,6 @@
 import { open, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { redactor } from "../src/capture/redact.ts";
+import { redactor } from "../src/base/redact.ts";
 
 /** Of each file of a log: the beginning says what was started, the end how it ended. */
 const HEAD_BYTES = 256 * 1024;

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { redactor } from "../src/base/redact.ts";
 import { capture } from "../src/capture/capture.ts";
 import { type Capture, DISK_FLOOR_BYTES, nothing } from "../src/capture/capture-parts.ts";
 import { withCountersFree } from "../src/capture/dcgm.ts";
@@ -107,6 +108,7 @@ class CaptureJob {
       result = await this.#capture(workload, sha256);
     } catch (error) {
       if (!stop.aborted) result = nothing(broken(error), order);
+      if (stop.aborted && stop.reason === "lease_lost") result = nothing(leaseLost(this.#lease), order);
       if (!stop.aborted) this.#ports.warn(`profile ${this.#talk.profileId} could not be captured`, error);
     }
     if (stop.aborted && stop.reason === "worker_stopping") {
@@ -147,7 +149,8 @@ class CaptureJob {
     if (candidates.length < workload.gpus) return nothing(tooFewGpus(workload, candidates.length, request.gpu), order);
 
     const key = engineKey(workload, sha256, request);
-    const warm = key === null ? null : await engines.take(key);
+    const allowed = new Set(candidates.map(({ uuid }) => uuid));
+    const warm = key === null ? null : await engines.take(key, (uuid) => allowed.has(uuid));
     // An engine of another kind, or one that has to go, gives its GPUs back before they are asked for.
     if (warm === null) await engines.stop("another workload runs");
     const lease = warm?.lease ?? (await this.#leaseGpus(candidates, workload.gpus));
@@ -168,8 +171,9 @@ class CaptureJob {
         homeDir: host.folders.home,
       });
       this.#secrets = secretValues(env, workload.pass_env);
-      const taken = injectionSlot(env);
-      if (taken !== null) return nothing(taken, order);
+      const cwd = workingFolder(workload, host.workloadsFolder);
+      const refusal = injectionSlot(env) ?? (await noSuchFolder(cwd));
+      if (refusal !== null) return nothing(refusal, order);
       const looked = await preflight({
         gpus: lease.gpus.map((uuid) => ({ uuid })),
         nvidiaSmi: { ...host.nvidiaSmi, signal: stop },
@@ -195,7 +199,7 @@ class CaptureJob {
         ncu: host.ncu.path,
         canAttach: host.ncu.supports.mode,
         env,
-        cwd: workingFolder(workload, host.workloadsFolder),
+        cwd,
         folder: this.#folder,
         engineFolder,
         recordFolder: host.folders.records,
@@ -294,7 +298,8 @@ class CaptureJob {
     const lease = this.#lease;
     const gpus = host.gpus.filter(({ uuid }) => lease?.gpus.includes(uuid));
     const isCommand = order.request.source?.kind === "command";
-    return {
+    // Lines of programs stand in evidence and messages: what the log must not show these must not show either.
+    return withoutSecrets(this.#secrets, {
       worker_id: host.workerId,
       attempt,
       lease_token: lease?.token ?? null,
@@ -315,9 +320,34 @@ class CaptureJob {
         own_time_s: this.#ownTimeS,
         ...result.parts,
       },
-    };
+    });
   }
 }
+
+function withoutSecrets<T>(secrets: readonly string[], value: T): T {
+  const redact = redactor(secrets);
+  return JSON.parse(JSON.stringify(value), (_key, item: unknown) => (typeof item === "string" ? redact(item) : item));
+}
+
+async function noSuchFolder(cwd: string): Promise<Failure | null> {
+  const found = await stat(cwd).catch(() => null);
+  if (found?.isDirectory()) return null;
+  return {
+    code: "program_missing",
+    message: `The working folder does not exist: ${cwd}.`,
+    hint: "Correct `cwd` of the workload or of the command.",
+    retryable: false,
+    evidence: { cwd },
+  };
+}
+
+const leaseLost = (lease: HeldLease | null): Failure => ({
+  code: "lease_lost",
+  message: "The lease of the GPUs was lost before anything was measured; everything that ran on them was ended.",
+  hint: "Somebody ended the lease, or Redis could not be reached in time. Submit the profile again.",
+  retryable: true,
+  evidence: { lease: lease?.id ?? null, gpus: [...(lease?.gpus ?? [])] },
+});
 
 /** What decides whether a warm engine can serve this request: the declaration, and the request's values in its arguments. */
 function engineKey(workload: Workload, sha256: string | null, request: ResolvedRequest): string | null {

@@ -1,4 +1,6 @@
+import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../base/deadline.ts";
 import type { CaptureRecord } from "../model/capture.ts";
 import type { Failure } from "../model/profile.ts";
@@ -108,7 +110,10 @@ async function startWarm(
     };
     return { kind: "warm", warm };
   } finally {
-    if (!ready) await engine.stop(options.stop.aborted ? STOPPED_GRACE_MS : undefined);
+    if (!ready) {
+      await engine.stop(options.stop.aborted ? STOPPED_GRACE_MS : undefined);
+      await keepLog(engine, options);
+    }
   }
 }
 
@@ -174,10 +179,12 @@ async function attached(
           onEvent(event) {
             if (event.kind !== "connected" || load !== null) return;
             // The same requests in every window, so that launches come again in the same order.
-            load = runLoad({ ...loadOf(warm, concurrency), signal: windowEnd.signal }).then((result) => {
-              if (!windowEnd.signal.aborted) problems.push(...result.problems);
-              loadIsOver = true;
-            });
+            load = settled(windowEnd.signal)
+              .then(() => runLoad({ ...loadOf(warm, concurrency), signal: windowEnd.signal }))
+              .then((result) => {
+                if (!windowEnd.signal.aborted) problems.push(...result.problems);
+                loadIsOver = true;
+              });
           },
           progress: ({ done, total, kernel }) =>
             options.tell("capturing", { phase: purpose, done, total: total ?? expected, message: kernel }),
@@ -212,6 +219,7 @@ async function attached(
     };
   } finally {
     // Canceling a profile leaves the engine to the worker; a lost lease or a stopping worker ends it there.
+    await keepLog(engine, options);
     const why = engine.over
       ? "it ended"
       : warm.lease.lost.aborted
@@ -227,7 +235,19 @@ async function attached(
 const loadOf = ({ engine }: WarmEngine, concurrency: CounterConcurrency) =>
   windowLoad(engine.workload, engine.baseUrl, concurrency);
 
+/** The engine's log goes with the profile's; its own folder goes with the engine. */
+const keepLog = (engine: Engine, { folder }: Capture): Promise<void> =>
+  copyFile(join(engine.folder, "engine.log"), join(folder, "engine.log")).catch(() => {});
+
 const REST_OF_LOAD_MS = 60_000;
+
+/**
+ * ncu says that it is connected before it looks at launches (0.3 s later at most, measured on an H200 with 2025.3.1): the
+ * first launches of a request that came at once were missed in one window and seen in the next.
+ */
+const ATTACH_SETTLES_MS = 500;
+
+const settled = (signal: AbortSignal): Promise<void> => sleep(ATTACH_SETTLES_MS, undefined, { signal }).catch(() => {});
 
 /** See NEEDS_REPLAY. */
 const withReplay = (counters: NcuPlan["counters"]): NcuPlan["counters"] =>

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
+import { looksSecret } from "../base/redact.ts";
 import type { Failure } from "../model/profile.ts";
-import { looksSecret } from "./redact.ts";
 
 /** What a CUDA program needs of the worker's own environment and what holds no secret. All else is handed on by name only. */
 const HANDED_ON = [

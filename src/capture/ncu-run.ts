@@ -1,10 +1,10 @@
 import { rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { within } from "../base/deadline.ts";
+import { redactor } from "../base/redact.ts";
 import { type Group, type GroupEnd, startGroup } from "./group.ts";
 import { type NcuPlan, ncuArguments, shownArguments } from "./ncu-arguments.ts";
 import { type NcuEvent, type NcuObservation, NcuOutput } from "./ncu-output.ts";
-import { redactor } from "./redact.ts";
 import { FileTail, LastLines } from "./tail.ts";
 import { Watchdog, type WatchdogLimits } from "./watchdog.ts";
 

@@ -49,10 +49,10 @@ export class EngineKeeper {
     this.#onEnded = onEnded;
   }
 
-  /** The engine, in use from now on; null where there is none of this kind, or it could not be taken. */
-  async take(key: string): Promise<WarmEngine | null> {
+  /** The engine, in use from now on; null where there is none of this kind on GPUs that may be used, or it could not be taken. */
+  async take(key: string, mayUse: (gpu: string) => boolean): Promise<WarmEngine | null> {
     const idle = this.#idle;
-    if (idle === null || idle.key !== key || idle.engine.over) return null;
+    if (idle === null || idle.key !== key || idle.engine.over || !idle.lease.gpus.every(mayUse)) return null;
     this.#forget();
     try {
       await idle.lease.setPreemptible(false);

@@ -97,7 +97,10 @@ const sourceSchema = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("workload"), name: z.string().min(1) }),
   z.strictObject({
     kind: z.literal("command"),
-    argv: z.array(z.string()).min(1),
+    argv: z
+      .array(z.string())
+      .min(1)
+      .refine(([program]) => program !== "" && !program?.startsWith("-"), "expected a program first, not an option"),
     cwd: z.string().optional(),
     env: z.record(z.string(), z.string()).optional(),
   }),

@@ -7,6 +7,7 @@ const seconds = z.number().positive().max(86_400);
 const argv = z
   .array(z.string().min(1))
   .min(1)
+  .refine(([program]) => !program?.startsWith("-"), "expected a program first, not an option")
   .describe("program and arguments; no shell; `{placeholders}` are filled in");
 const pattern = z
   .string()

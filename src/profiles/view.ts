@@ -1,3 +1,4 @@
+import { looksSecret, REDACTED, redactor } from "../base/redact.ts";
 import type { ProfileRow } from "../db/profiles.ts";
 import type { ReportRow } from "../db/reports.ts";
 import { PROFILE_SCHEMA_VERSION, type Profile, type ResolvedRequest, type UploadedReport } from "../model/profile.ts";
@@ -7,7 +8,8 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
 
 /** A profile as the API shows it. `request`: that of the row, where the caller has it already. */
-export function profileView(row: ProfileRow, request: ResolvedRequest = JSON.parse(row.request)): Profile {
+export function profileView(row: ProfileRow, given: ResolvedRequest = JSON.parse(row.request)): Profile {
+  const request = withoutSecrets(given);
   const self = `/profiles/${row.id}`;
   return {
     id: row.id,
@@ -35,6 +37,20 @@ export function profileView(row: ProfileRow, request: ResolvedRequest = JSON.par
       cancel: `${self}/cancel`,
     },
   };
+}
+
+/** A command may carry secrets, and everyone with the role `reader` sees the profile. */
+function withoutSecrets(request: ResolvedRequest): ResolvedRequest {
+  const { source } = request;
+  if (source?.kind !== "command") return request;
+  const env = source.env && Object.fromEntries(Object.keys(source.env).map((name) => [name, REDACTED]));
+  const redact = redactor(Object.values(source.env ?? {}));
+  // An option and its value are two arguments: they are looked at together.
+  const argv = source.argv.map((argument, position) => {
+    const before = source.argv[position - 1] ?? "";
+    return looksSecret(before.replace(/^-+/, "")) && before.startsWith("-") ? REDACTED : redact(argument);
+  });
+  return { ...request, source: { ...source, argv, ...(env ? { env } : {}) } };
 }
 
 /** Changes whenever the representation does: every change of the row moves one of the two. */

@@ -73,10 +73,11 @@ describe("the engine that a worker keeps warm", () => {
     const { warm, done } = stub("a");
     await engines.keep(warm);
     expect(engines.holds(warm.lease)).toBe(true);
-    expect(await engines.take("b")).toBeNull();
-    expect(await engines.take("a")).toBe(warm);
+    expect(await engines.take("b", () => true)).toBeNull();
+    expect(await engines.take("a", (gpu) => gpu === "GPU-of-another-host")).toBeNull();
+    expect(await engines.take("a", () => true)).toBe(warm);
     expect(engines.holds(warm.lease)).toBe(false);
-    expect(await engines.take("a")).toBeNull();
+    expect(await engines.take("a", () => true)).toBeNull();
     await engines.keep(warm);
     expect(done).toEqual(["preemptible", "exclusive", "preemptible"]);
     await engines.stop("the test ends");
@@ -104,7 +105,7 @@ describe("the engine that a worker keeps warm", () => {
       const { engines, told } = keeper();
       const used = stub("a");
       await engines.keep(used.warm);
-      await engines.take("a");
+      await engines.take("a", () => true);
       happen(used);
       expect(used.done).toEqual(["preemptible", "exclusive"]);
 
@@ -114,7 +115,7 @@ describe("the engine that a worker keeps warm", () => {
       await until(() => told.length === 1, 5_000);
       expect(told).toEqual([`b: ${reason}`]);
       expect(idle.done.slice(-2)).toEqual(["stopped", "released"]);
-      expect(await engines.take("b")).toBeNull();
+      expect(await engines.take("b", () => true)).toBeNull();
     });
   }
 
@@ -130,7 +131,7 @@ describe("the engine that a worker keeps warm", () => {
     const { engines, told } = keeper();
     const { warm, done } = stub("a", { refuses: true });
     await engines.keep(warm);
-    expect(await engines.take("a")).toBeNull();
+    expect(await engines.take("a", () => true)).toBeNull();
     expect(done).toEqual(["preemptible", "exclusive", "stopped", "released"]);
     expect(told).toEqual(["a: somebody waits"]);
   });
@@ -140,7 +141,7 @@ describe("the engine that a worker keeps warm", () => {
     const { warm, die } = stub("a");
     die();
     await engines.keep(warm);
-    expect(await engines.take("a")).toBeNull();
+    expect(await engines.take("a", () => true)).toBeNull();
     expect(told).toEqual(["a: it ended"]);
   });
 });

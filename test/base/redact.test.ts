@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { looksSecret, redactor } from "../../src/capture/redact.ts";
+import { looksSecret, redactor } from "../../src/base/redact.ts";
 
 const clean = redactor(["geheim-wort", "abc", "geheim-wort-2"]);
 
