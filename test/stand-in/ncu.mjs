@@ -4,6 +4,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { useGpus } from "./gpu-use.mjs";
 import { attach } from "./ncu-attach.mjs";
 import { launch } from "./ncu-launch.mjs";
 import { readOptions, recorded } from "./ncu-options.mjs";
@@ -38,6 +39,7 @@ async function main() {
   if (options.output !== undefined && existsSync(reportPath(options.output)) && !options.force) {
     return fail([`==ERROR== File ${options.output} already exists. Use '-f' for overwriting the file.`]);
   }
+  useGpus(options.mode ?? "run");
   if (options.mode === "launch") return launch(options);
   if (options.mode === "attach") return attach(options);
   if (options.program.length === 0) return fail(["==ERROR== No program to profile."]);
