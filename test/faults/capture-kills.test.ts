@@ -12,7 +12,7 @@ import { type Client, clientOf } from "../helpers/service.ts";
 
 /** FULL=1: 200 profiles on each database, with Redis and the API killed as well; otherwise a part, on SQLite. */
 const FULL = process.env.FULL === "1";
-const PROFILES = Number(process.env.PROFILES ?? (FULL ? 200 : 25));
+const PROFILES = Number(process.env.PROFILES ?? (FULL ? 200 : 16));
 /** SEED=… runs one again. */
 const SEED = Number(process.env.SEED ?? 20_261_003);
 const WORKERS = 3;

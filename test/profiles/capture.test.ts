@@ -113,8 +113,12 @@ await onBothDatabases((database) => {
     await state(id, 1, "capturing");
     expect((await begin(id, "w2")).attempt).toBe(2);
     const old = /^The profile is in the hands of attempt 2, of worker w2\.$/;
-    for (const late of [state(id, 1, "warming_up"), put(id, 1), finish(id, 1, { ended: "failed", failure: FAILURE })]) {
-      await expect(late).rejects.toMatchObject({ code: "superseded", message: expect.stringMatching(old) });
+    for (const late of [
+      () => state(id, 1, "warming_up"),
+      () => put(id, 1),
+      () => finish(id, 1, { ended: "failed", failure: FAILURE }),
+    ]) {
+      await expect(late()).rejects.toMatchObject({ code: "superseded", message: expect.stringMatching(old) });
     }
     await expect(state(id, 2, "capturing", "w1")).rejects.toMatchObject({ code: "superseded" });
     await state(id, 2, "capturing", "w2");
