@@ -5,8 +5,8 @@ import { targetMatcher } from "../src/analysis/target.ts";
 import { timingOf } from "../src/analysis/timing.ts";
 import { openFile } from "../src/base/file-source.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
+import type { ReportSummary } from "../src/capture/measure.ts";
 import type { SurveyCluster, SurveyLaunch } from "../src/capture/plan.ts";
-import type { CaptureRecord } from "../src/model/capture.ts";
 import { baseName } from "../src/model/kernel-name.ts";
 import type { Launch } from "../src/model/launch.ts";
 import { DEFAULT_READ_LIMITS, type ReadFailure } from "../src/model/report.ts";
@@ -15,17 +15,9 @@ import { readReport } from "../src/report/detect.ts";
 /** Counters that stand for all: where these are NaN in every launch, none was taken. */
 const PROBES = ["gpu__time_duration.sum", "sm__cycles_active.avg", "sm__throughput.avg.pct_of_peak_sustained_elapsed"];
 
-/** What a report that was just written holds, as far as a capture needs to know. */
-export interface ReportSummary {
-  readonly launches: number;
-  readonly failedLaunches: number;
-  /** Names of the kernels in it, each once, in order. */
-  readonly kernels: readonly string[];
-  readonly allCountersNaN: boolean;
+/** A report as a survey reads it. */
+export interface SurveyReport extends ReportSummary {
   readonly matching: readonly SurveyLaunch[];
-  readonly clusters: readonly SurveyCluster[];
-  /** Times of the matching launches by kernel, most time first. */
-  readonly times: NonNullable<NonNullable<CaptureRecord["plan"]>["kernels"]>;
   /** Launches that match the target and have no time. */
   readonly untimed: number;
 }
@@ -34,7 +26,7 @@ export interface ReportSummary {
  * Reads a report of this host.
  * @param target a target as requests give it; only launches that it means are surveyed.
  */
-export async function summarize(path: string, target: string): Promise<Result<ReportSummary, ReadFailure>> {
+export async function summarize(path: string, target: string): Promise<Result<SurveyReport, ReadFailure>> {
   const report = await readReport(openFile(path), {
     limits: DEFAULT_READ_LIMITS,
     wantMetric: (name) => PROBES.includes(name) || name.startsWith("gpu__time_duration"),

@@ -30,9 +30,11 @@ export function untilEnough(
 export interface ReportSummary {
   readonly launches: number;
   readonly failedLaunches: number;
+  /** Names of the kernels in it, each once, in order. */
   readonly kernels: readonly string[];
   readonly allCountersNaN: boolean;
   readonly clusters: readonly SurveyCluster[];
+  /** Times of the matching launches by kernel, most time first. */
   readonly times: NonNullable<NonNullable<CaptureRecord["plan"]>["kernels"]>;
 }
 

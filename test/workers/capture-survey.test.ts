@@ -2,12 +2,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { planMeasurement } from "../../src/capture/plan.ts";
-import { type ReportSummary, summarize } from "../../workers/capture-survey.ts";
+import { type SurveyReport, summarize } from "../../workers/capture-survey.ts";
 import { temporaryFolder } from "../helpers/databases.ts";
 import { fixture, H200 } from "../helpers/fixtures.ts";
 
 /** Writes a recorded report to where ncu would have, and reads it. */
-async function survey(name: string, target: string): Promise<ReportSummary> {
+async function survey(name: string, target: string): Promise<SurveyReport> {
   const path = join(temporaryFolder(), "survey-0.ncu-rep");
   writeFileSync(path, fixture(`${H200}${name}.ncu-rep.gz`));
   const read = await summarize(path, target);
