@@ -548,6 +548,8 @@ export interface components {
             } | null;
             plan: {
                 survey_launches: number | null;
+                /** @description launches of the survey whose time was taken; each of the others has that of the nearest of its shape */
+                timed_launches: number | null;
                 clusters: {
                     kernel: string;
                     grid: string;
@@ -578,8 +580,11 @@ export interface components {
             runs: {
                 /** @enum {string} */
                 tool: "ncu";
-                /** @enum {string} */
-                purpose: "survey" | "counters";
+                /**
+                 * @description shapes: every launch without its time; survey: times; counters: counters
+                 * @enum {string}
+                 */
+                purpose: "shapes" | "survey" | "counters";
                 /** @description redacted: options of the tool and the program's name */
                 argv: string[];
                 exit_code: number | null;
@@ -665,6 +670,8 @@ export interface components {
             } | null;
             plan: {
                 survey_launches: number | null;
+                /** @description launches of the survey whose time was taken; each of the others has that of the nearest of its shape */
+                timed_launches: number | null;
                 clusters: {
                     kernel: string;
                     grid: string;
@@ -695,8 +702,11 @@ export interface components {
             runs: {
                 /** @enum {string} */
                 tool: "ncu";
-                /** @enum {string} */
-                purpose: "survey" | "counters";
+                /**
+                 * @description shapes: every launch without its time; survey: times; counters: counters
+                 * @enum {string}
+                 */
+                purpose: "shapes" | "survey" | "counters";
                 /** @description redacted: options of the tool and the program's name */
                 argv: string[];
                 exit_code: number | null;
@@ -1759,7 +1769,7 @@ export interface components {
             clusters: components["schemas"]["Cluster"][];
         };
         Timing: {
-            /** @description ncu: the launches with counters; ncu_survey: every launch that the capture's survey saw under ncu */
+            /** @description ncu: the launches with counters; ncu_survey: every launch that the capture's survey saw under ncu; where only some were timed, a finding survey_sampled says so */
             source: ("timeline" | "ncu_survey" | "ncu") | null;
             n: number;
             total_us: number | null;

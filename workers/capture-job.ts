@@ -25,7 +25,7 @@ import { type Conversation, converse } from "./capture-conversation.ts";
 import { writeLog } from "./capture-files.ts";
 import type { WorkerHost } from "./capture-host.ts";
 import { leaseGpus } from "./capture-lease.ts";
-import { summarize } from "./capture-survey.ts";
+import { group, summarize } from "./capture-survey.ts";
 
 export interface CaptureJobPorts {
   readonly host: WorkerHost;
@@ -207,6 +207,7 @@ class CaptureJob {
         clockControl: looked.clockControl,
         engines,
         summarize: (path) => summarize(path, request.target),
+        group,
         stop,
         deadline: budgetS === undefined ? null : this.#leasedAt + budgetS * 1000,
         memoryFindings: async () => {

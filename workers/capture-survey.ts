@@ -5,8 +5,9 @@ import { targetMatcher } from "../src/analysis/target.ts";
 import { timingOf } from "../src/analysis/timing.ts";
 import { openFile } from "../src/base/file-source.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
-import type { ReportSummary } from "../src/capture/measure.ts";
+import type { Grouped, ReportSummary } from "../src/capture/measure.ts";
 import type { SurveyCluster, SurveyLaunch } from "../src/capture/plan.ts";
+import type { SeenLaunch } from "../src/capture/sample.ts";
 import { baseName } from "../src/model/kernel-name.ts";
 import type { Launch } from "../src/model/launch.ts";
 import { DEFAULT_READ_LIMITS, type ReadFailure } from "../src/model/report.ts";
@@ -15,18 +16,11 @@ import { readReport } from "../src/report/detect.ts";
 /** Counters that stand for all: where these are NaN in every launch, none was taken. */
 const PROBES = ["gpu__time_duration.sum", "sm__cycles_active.avg", "sm__throughput.avg.pct_of_peak_sustained_elapsed"];
 
-/** A report as a survey reads it. */
-export interface SurveyReport extends ReportSummary {
-  readonly matching: readonly SurveyLaunch[];
-  /** Launches that match the target and have no time. */
-  readonly untimed: number;
-}
-
 /**
  * Reads a report of this host.
  * @param target a target as requests give it; only launches that it means are surveyed.
  */
-export async function summarize(path: string, target: string): Promise<Result<SurveyReport, ReadFailure>> {
+export async function summarize(path: string, target: string): Promise<Result<ReportSummary, ReadFailure>> {
   const report = await readReport(openFile(path), {
     limits: DEFAULT_READ_LIMITS,
     wantMetric: (name) => PROBES.includes(name) || name.startsWith("gpu__time_duration"),
@@ -37,26 +31,22 @@ export async function summarize(path: string, target: string): Promise<Result<Su
   if (!matches.ok) return err({ code: "malformed", message: matches.error, hint: "give another target", evidence: {} });
 
   const counts = new Map<string, number>();
-  const matching: SurveyLaunch[] = [];
-  let untimed = 0;
+  const matching: SeenLaunch[] = [];
   for (const launch of launches) {
     const functionName = functionOf(launch);
     const ordinal = (counts.get(functionName) ?? 0) + 1;
     counts.set(functionName, ordinal);
     if (launch.failure !== null || !matches.value(launch.names)) continue;
     const duration = reportedDuration(launch);
-    if (duration === null || !(duration.ns > 0)) untimed += 1;
-    else {
-      const { grid, block } = launch;
-      matching.push({
-        functionName,
-        kernel: nameKey(launch.names).key,
-        ordinal,
-        grid,
-        block,
-        duration_ns: duration.ns,
-      });
-    }
+    const { grid, block } = launch;
+    matching.push({
+      functionName,
+      kernel: nameKey(launch.names).key,
+      ordinal,
+      grid,
+      block,
+      duration_ns: duration !== null && duration.ns > 0 ? duration.ns : null,
+    });
   }
   return ok({
     launches: launches.length,
@@ -64,11 +54,14 @@ export async function summarize(path: string, target: string): Promise<Result<Su
     kernels: [...counts.keys()],
     allCountersNaN: launches.length > 0 && launches.every(hasNoNumber),
     matching,
-    clusters: clustersOf(matching),
-    times: timesOf(matching),
-    untimed,
   });
 }
+
+/** Launches of a survey by what they have in common. */
+export const group = (launches: readonly SurveyLaunch[]): Grouped => ({
+  clusters: clustersOf(launches),
+  times: timesOf(launches),
+});
 
 const functionOf = ({ names }: Launch): string => names.function ?? baseName(names.display);
 
@@ -95,7 +88,7 @@ function clustersOf(launches: readonly SurveyLaunch[]): SurveyCluster[] {
 /** A pattern may match hundreds of kernels; those that hold the least time are left out. */
 const MAX_KERNELS = 200;
 
-function timesOf(launches: readonly SurveyLaunch[]): ReportSummary["times"] {
+function timesOf(launches: readonly SurveyLaunch[]): Grouped["times"] {
   const durations = new Map<string, number[]>();
   for (const { kernel, duration_ns } of launches) {
     const same = durations.get(kernel);

@@ -43,7 +43,7 @@ export async function captureBenchmark(
     skip: skip_launches,
     counters: wantedCounters(options),
     surveyMetrics: SURVEY_OF_A_PROGRAM,
-    summarize: options.summarize,
+    sampled: false,
     msLeft: () => budgetLeft(options),
     tell: (progress) => options.tell("capturing", progress),
     async run(purpose, launches, counters, expected): Promise<NcuRun> {

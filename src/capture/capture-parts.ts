@@ -34,6 +34,7 @@ export interface Capture {
   readonly clockControl: "none" | null;
   readonly engines: EngineKeeper;
   readonly summarize: MeasureOptions["summarize"];
+  readonly group: MeasureOptions["group"];
   /** Fires with why it must stop. */
   readonly stop: AbortSignal;
   /** `performance.now()` at which the request's budget is spent; null: it has none. */
@@ -78,7 +79,9 @@ export function commonPlan(
   };
 }
 
-export const measureLimits = ({ workload }: Pick<Capture, "workload">) => ({
+export const measureLimits = ({ workload, summarize, group }: Pick<Capture, "workload" | "summarize" | "group">) => ({
+  summarize,
+  group,
   maxLaunches: workload.ncu.max_launches ?? DEFAULT_MAX_LAUNCHES,
   surveyLaunches: workload.ncu.survey_launches ?? DEFAULT_SURVEY_LAUNCHES,
 });

@@ -46,7 +46,7 @@ export async function captureServerPerTool(
     skip: 0,
     counters: wantedCounters(options),
     surveyMetrics: SURVEY_OF_A_PROGRAM,
-    summarize: options.summarize,
+    sampled: false,
     msLeft: () => budgetLeft(options),
     tell: (progress) => options.tell("capturing", progress),
     async run(purpose, launches, counters, expected) {

@@ -144,7 +144,7 @@ async function attached(
       skip: 0,
       counters: withReplay(wantedCounters(options)),
       surveyMetrics: [...SURVEY_OF_A_PROGRAM, NEEDS_REPLAY],
-      summarize: options.summarize,
+      sampled: true,
       msLeft: () => budgetLeft(options),
       tell: (progress) => options.tell("capturing", progress),
       async run(purpose, launches, counters, expected) {

@@ -5,7 +5,8 @@ import type { Failure, Progress } from "../model/profile.ts";
 import type { NcuPlan } from "./ncu-arguments.ts";
 import { judgeRun, type RunVerdict } from "./ncu-outcome.ts";
 import type { NcuRun } from "./ncu-run.ts";
-import { type MeasurementPlan, planMeasurement, type SurveyCluster } from "./plan.ts";
+import { type MeasurementPlan, planMeasurement, type SurveyCluster, type SurveyLaunch } from "./plan.ts";
+import { chooseSample, type SeenLaunch, takenBy, timesForAll } from "./sample.ts";
 
 export type Purpose = CaptureRecord["runs"][number]["purpose"];
 
@@ -22,7 +23,7 @@ export function untilEnough(
     if (launchesFinished === 0) return false;
     if (expected !== null) return launchesFinished >= expected;
     firstAt ??= performance.now();
-    return purpose === "survey" && performance.now() - firstAt > SURVEY_MS;
+    return purpose !== "counters" && performance.now() - firstAt > SURVEY_MS;
   };
 }
 
@@ -33,8 +34,15 @@ export interface ReportSummary {
   /** Names of the kernels in it, each once, in order. */
   readonly kernels: readonly string[];
   readonly allCountersNaN: boolean;
+  /** Those that match the target and did not fail, in the order of the program. */
+  readonly matching: readonly SeenLaunch[];
+}
+
+/** Launches that belong together, and their times. */
+export interface Grouped {
+  /** By kernel, shape and duration. */
   readonly clusters: readonly SurveyCluster[];
-  /** Times of the matching launches by kernel, most time first. */
+  /** By kernel, most time first. */
   readonly times: NonNullable<NonNullable<CaptureRecord["plan"]>["kernels"]>;
 }
 
@@ -47,9 +55,13 @@ export interface MeasureOptions {
     expected: number | null,
   ): Promise<NcuRun>;
   summarize(reportPath: string): Promise<Result<ReportSummary, { readonly message: string }>>;
+  /** Handed in, as `summarize`. */
+  group(launches: readonly SurveyLaunch[]): Grouped;
   readonly counters: NcuPlan["counters"];
   /** Metrics of the survey; the time of a launch is among them. */
   readonly surveyMetrics: readonly string[];
+  /** Where the time of a launch is dear: every launch is looked at without its time first, and some of each shape are timed. */
+  readonly sampled: boolean;
   readonly maxLaunches: number;
   readonly surveyLaunches: number;
   /** First launches of a function that are warm-up. */
@@ -80,16 +92,17 @@ export const SURVEY_OF_A_PROGRAM: readonly string[] = ["gpu__time_duration.sum"]
  */
 export const NEEDS_REPLAY = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
 
+/** Known before a launch runs: needs no pass, some 0.01 s a launch, and leaves a program well (measured, as NEEDS_REPLAY). */
+const SHAPE: NcuPlan["counters"] = { kind: "metrics", metrics: ["launch__grid_size"] };
+
 /**
- * Takes the counters of one target in two runs: the survey takes the time of every launch that matches, the plan picks
- * some of each duration cluster, and the second run takes the counters of these.
+ * Takes the counters of one target: the survey takes the time of the launches that match, the plan picks some of each
+ * duration cluster, and the last run takes the counters of these.
  */
 export async function measure(options: MeasureOptions): Promise<Measured> {
   const runs: Measured["runs"] = [];
-  const first = { kind: "first", skip: 0, count: options.surveyLaunches } as const;
-  const surveyCounters = { kind: "metrics", metrics: options.surveyMetrics } as const;
-  const survey = await step(options, runs, "survey", first, surveyCounters, null);
-  const clusters = survey.summary?.clusters ?? [];
+  const survey = await (options.sampled ? sampledSurvey : wholeSurvey)(options, runs);
+  const { clusters, times } = options.group(survey.launches);
   // What stopped the whole capture stops it here; a program that failed by itself may have launched enough before.
   if (clusters.length === 0 || mustStop(survey.run)) {
     return {
@@ -105,7 +118,7 @@ export async function measure(options: MeasureOptions): Promise<Measured> {
   if (left !== null && left <= 0) {
     return {
       ended: "failed",
-      failure: budgetSpent(survey.run),
+      failure: budgetSpent(runs),
       findings: survey.verdict.findings,
       report: null,
       survey: survey.path,
@@ -114,7 +127,6 @@ export async function measure(options: MeasureOptions): Promise<Measured> {
     };
   }
   const plan = planMeasurement(clusters, { maxLaunches: options.maxLaunches, skip: options.skip });
-  const surveyed = clusters.reduce((sum, { launches }) => sum + launches.length, 0);
   let counters = await step(options, runs, "counters", plan.selection, options.counters, plan.count);
   const findings: Finding[] = [];
   if (
@@ -142,15 +154,63 @@ export async function measure(options: MeasureOptions): Promise<Measured> {
     report: counters.path,
     survey: survey.path,
     plan: {
-      survey_launches: surveyed,
+      survey_launches: survey.launches.length,
+      timed_launches: survey.timed,
       clusters: plan.clusters,
-      kernels: survey.summary?.times ?? null,
+      kernels: [...times],
       launches: plan.count,
       passes,
       reason: plan.reason,
     },
     runs,
   };
+}
+
+/** A survey: its last run, and every launch that it saw with a time. */
+interface Survey extends Step {
+  readonly launches: readonly SurveyLaunch[];
+  /** Launches that were timed; the others of a shape have the time of one that was. */
+  readonly timed: number;
+}
+
+const isTimed = (launch: SeenLaunch): launch is SurveyLaunch => launch.duration_ns !== null;
+
+/** Every launch is timed. */
+async function wholeSurvey(options: MeasureOptions, runs: Measured["runs"]): Promise<Survey> {
+  const first = { kind: "first", skip: 0, count: options.surveyLaunches } as const;
+  const counters = { kind: "metrics", metrics: options.surveyMetrics } as const;
+  const survey = await step(options, runs, "survey", first, counters, null);
+  const launches = survey.summary?.matching.filter(isTimed) ?? [];
+  return { ...survey, launches, timed: launches.length };
+}
+
+/** Every launch is looked at, some of each shape are timed. */
+async function sampledSurvey(options: MeasureOptions, runs: Measured["runs"]): Promise<Survey> {
+  const first = { kind: "first", skip: 0, count: options.surveyLaunches } as const;
+  const look = await step(options, runs, "shapes", first, SHAPE, null);
+  const seen = look.summary?.matching ?? [];
+  if (seen.length === 0 || mustStop(look.run)) return { ...look, launches: [], timed: 0 };
+
+  const sample = chooseSample(seen);
+  const counters = { kind: "metrics", metrics: options.surveyMetrics } as const;
+  let chosen: NcuPlan["launches"] = sample.selection;
+  let survey = await step(options, runs, "survey", chosen, counters, sample.count);
+  if (survey.summary === null && !mustStop(survey.run) && ranToItsEnd(survey.run)) {
+    // They did not come again: any times are better than none.
+    chosen = { kind: "first", skip: 0, count: sample.count };
+    survey = await step(options, runs, "survey", chosen, counters, sample.count);
+  }
+  const timed = takenBy(chosen, seen, survey.summary?.matching.filter(isTimed) ?? []);
+  const launches = timesForAll(seen, timed);
+  const findings = timed.length < launches.length ? [sampledTimes(timed.length, launches.length)] : [];
+  const said = new Set(survey.verdict.findings.map(({ code }) => code));
+  const verdict: RunVerdict = {
+    // What the look saw is all that the times can be about: where it was cut short, so is the survey.
+    ended: survey.verdict.failure === null ? look.verdict.ended : survey.verdict.ended,
+    failure: survey.verdict.failure ?? look.verdict.failure,
+    findings: [...look.verdict.findings.filter(({ code }) => !said.has(code)), ...survey.verdict.findings, ...findings],
+  };
+  return { ...survey, verdict, launches, timed: timed.length };
 }
 
 interface Step {
@@ -211,12 +271,23 @@ const noVerdictWithoutCounters = ({ ended, failure }: RunVerdict): Pick<Measured
   },
 });
 
-const budgetSpent = ({ tookMs }: NcuRun): Failure => ({
-  code: "capture_timeout",
-  message: `The budget of the request was spent before counters could be taken; looking at the launches took ${(tookMs / 1000).toFixed(1)} s.`,
-  hint: "Raise max_duration_s.",
-  retryable: false,
-  evidence: { ended_by: "time_limit", survey_s: tookMs / 1000 },
+function budgetSpent(runs: Measured["runs"]): Failure {
+  const tookS = runs.reduce((sum, { took_s }) => sum + took_s, 0);
+  return {
+    code: "capture_timeout",
+    message: `The budget of the request was spent before counters could be taken; looking at the launches took ${tookS.toFixed(1)} s.`,
+    hint: "Raise max_duration_s.",
+    retryable: false,
+    evidence: { ended_by: "time_limit", survey_s: tookS },
+  };
+}
+
+const sampledTimes = (timed: number, all: number): Finding => ({
+  code: "survey_sampled",
+  severity: "info",
+  message: `Of ${all} launches that were seen ${timed} were timed, some of each shape; each of the others stands with the time of the nearest timed launch of its kernel and shape.`,
+  launch: null,
+  evidence: { launches: all, timed },
 });
 
 const notRepeated = ({ selection, count }: MeasurementPlan): Finding => ({
@@ -231,9 +302,7 @@ const notRepeated = ({ selection, count }: MeasurementPlan): Finding => ({
 function unseenClusters({ clusters }: MeasurementPlan, summary: ReportSummary | null): Finding[] {
   if (summary === null) return [];
   const seen = new Set(
-    summary.clusters.map(({ kernel, launches: [launch] }) =>
-      shapeKey(kernel, launch?.grid?.join("x"), launch?.block?.join("x")),
-    ),
+    summary.matching.map(({ kernel, grid, block }) => shapeKey(kernel, grid?.join("x"), block?.join("x"))),
   );
   const unseen = clusters.filter(
     ({ kernel, grid, block, chosen }) => chosen.length > 0 && !seen.has(shapeKey(kernel, grid, block)),

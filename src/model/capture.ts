@@ -108,6 +108,13 @@ export const captureRecordSchema = z
     plan: z
       .object({
         survey_launches: z.number().int().nullable(),
+        timed_launches: z
+          .number()
+          .int()
+          .nullable()
+          .describe(
+            "launches of the survey whose time was taken; each of the others has that of the nearest of its shape",
+          ),
         clusters: z
           .array(
             z.object({
@@ -145,7 +152,9 @@ export const captureRecordSchema = z
     runs: z.array(
       z.object({
         tool: z.enum(["ncu"]),
-        purpose: z.enum(["survey", "counters"]),
+        purpose: z
+          .enum(["shapes", "survey", "counters"])
+          .describe("shapes: every launch without its time; survey: times; counters: counters"),
         argv: z.array(z.string()).describe("redacted: options of the tool and the program's name"),
         exit_code: z.number().int().nullable(),
         signal: z.string().nullable(),

@@ -208,7 +208,9 @@ export const timingSchema = z
     source: z
       .enum(["timeline", "ncu_survey", "ncu"])
       .nullable()
-      .describe("ncu: the launches with counters; ncu_survey: every launch that the capture's survey saw under ncu"),
+      .describe(
+        "ncu: the launches with counters; ncu_survey: every launch that the capture's survey saw under ncu; where only some were timed, a finding survey_sampled says so",
+      ),
     n: z.number().int(),
     total_us: number,
     mean_us: number,

@@ -27,6 +27,7 @@ const times = (kernel: string, n: number, mean_us: number): NonNullable<Plan["ke
 
 const plan = (kernels: Plan["kernels"], clusters: Plan["clusters"] = []): Plan => ({
   survey_launches: 100,
+  timed_launches: 100,
   clusters,
   kernels,
   launches: 3,

@@ -3,6 +3,7 @@ import { ok } from "../../src/base/result.ts";
 import { type MeasureOptions, measure, type ReportSummary, untilEnough } from "../../src/capture/measure.ts";
 import type { NcuRun } from "../../src/capture/ncu-run.ts";
 import type { SurveyLaunch } from "../../src/capture/plan.ts";
+import { chooseSample, type SeenLaunch } from "../../src/capture/sample.ts";
 import { log, runOf } from "./ncu-logs.ts";
 
 const SURVEY = "survey.ncu-rep";
@@ -17,16 +18,23 @@ const launch = (ordinal: number, us: number, grid = 8): SurveyLaunch => ({
   block: [128, 1, 1],
   duration_ns: us * 1000,
 });
-const summary = (...clusters: SurveyLaunch[][]): ReportSummary => ({
-  launches: clusters.flat().length,
+const summary = (...matching: SeenLaunch[]): ReportSummary => ({
+  launches: matching.length,
   failedLaunches: 0,
   kernels: ["k"],
   allCountersNaN: false,
-  clusters: clusters.map((launches) => ({ kernel: "k", launches })),
+  matching,
+});
+/** By grid alone. */
+const group: MeasureOptions["group"] = (launches) => ({
+  clusters: [...new Set(launches.map(({ grid }) => grid?.[0]))].map((x) => ({
+    kernel: "k",
+    launches: launches.filter(({ grid }) => grid?.[0] === x),
+  })),
   times: [],
 });
-const FOUR = summary([1, 2, 3, 4].map((ordinal) => launch(ordinal, 10)));
-const THREE = summary([1, 2, 3].map((ordinal) => launch(ordinal, 10)));
+const FOUR = summary(...[1, 2, 3, 4].map((ordinal) => launch(ordinal, 10)));
+const THREE = summary(...[1, 2, 3].map((ordinal) => launch(ordinal, 10)));
 
 interface Step {
   readonly run: NcuRun;
@@ -54,7 +62,9 @@ async function measured(steps: readonly Step[], more: Partial<MeasureOptions> = 
     },
     summarize: async () => ok(steps[asked.length - 1]?.read ?? summary()),
     counters: { kind: "set", set: "full", sections: [], metrics: [] },
+    group,
     surveyMetrics: ["gpu__time_duration.sum"],
+    sampled: false,
     maxLaunches: 12,
     surveyLaunches: 500,
     skip: 0,
@@ -141,11 +151,11 @@ describe("taking the counters of a target", () => {
   });
 
   it("says what ended the run that takes counters", async () => {
-    const stalled = await measured([survey(), counters(summary([launch(1, 10)]), { endedBy: "stall" })]);
+    const stalled = await measured([survey(), counters(summary(launch(1, 10)), { endedBy: "stall" })]);
     expect(stalled).toMatchObject({ ended: "partial", failure: { code: "capture_stalled" }, report: COUNTERS });
     const lost = await measured([survey(), counters(null, { endedBy: "lease_lost" })]);
     expect(lost).toMatchObject({ ended: "failed", failure: { code: "lease_lost" }, report: null });
-    const few = await measured([survey(), counters(summary([launch(1, 10)]), { endedBy: "itself" })]);
+    const few = await measured([survey(), counters(summary(launch(1, 10)), { endedBy: "itself" })]);
     expect(few).toMatchObject({ ended: "partial", failure: { code: "capture_incomplete" } });
   });
 
@@ -158,7 +168,7 @@ describe("taking the counters of a target", () => {
   });
 
   it("names the clusters that were not seen again", async () => {
-    const two = summary([launch(1, 10), launch(3, 10)], [launch(2, 40, 16)]);
+    const two = summary(launch(1, 10), launch(3, 10), launch(2, 40, 16));
     const { findings } = await measured([survey(two), counters(THREE)]);
     expect(findings).toContainEqual(
       expect.objectContaining({
@@ -178,6 +188,65 @@ describe("taking the counters of a target", () => {
       "launches_not_in_report",
       "metrics_not_collected",
     ]);
+  });
+});
+
+describe("a survey where the time of a launch is dear", () => {
+  // 100 launches of grid 8, and one of grid 16 in the middle.
+  const seen = Array.from({ length: 101 }, (_, at) => ({
+    ...launch(at + 1, 10, at === 50 ? 16 : 8),
+    duration_ns: null,
+  }));
+  /** What a report of these launches holds: it numbers what is in it. */
+  const timed = (ordinals: readonly number[]) =>
+    summary(
+      ...ordinals.map((ordinal, at) => ({
+        ...launch(at + 1, ordinal === 51 ? 40 : ordinal <= 50 ? 10 : 20, ordinal === 51 ? 16 : 8),
+      })),
+    );
+  const sample = chooseSample(seen);
+  const ordinals = sample.selection.kind === "ordinals" ? sample.selection.ordinals : [];
+
+  it("looks at every launch without its time, then times some of each shape", async () => {
+    const { asked, plan, codes, ended } = await measured(
+      [survey(summary(...seen)), counters(timed(ordinals)), counters(timed([2, 51, 60]))],
+      { sampled: true },
+    );
+    expect(asked[0]).toEqual([
+      "shapes",
+      { kind: "first", skip: 0, count: 500 },
+      { kind: "metrics", metrics: ["launch__grid_size"] },
+      null,
+    ]);
+    expect(asked[1]?.[1]).toEqual({ kind: "ordinals", names: ["k"], ordinals });
+    expect(asked[1]?.[3]).toBe(ordinals.length);
+    expect(plan).toMatchObject({ survey_launches: 101, timed_launches: ordinals.length });
+    // 50 of 10 us and 50 of 20 us: the times of those that were not timed follow their neighbours.
+    expect(plan?.clusters?.map(({ launches, total_us }) => [launches, total_us])).toContainEqual([100, 1500]);
+    expect(codes).toContain("survey_sampled");
+    expect(ended).toBe("completed");
+  });
+
+  it("ends where nothing matched or where it was stopped", async () => {
+    const nothing = await measured([survey(null, {}, log("err_nokernel"))], { sampled: true });
+    expect(nothing).toMatchObject({ ended: "failed", failure: { code: "no_matching_kernel" } });
+    const lost = await measured([survey(summary(...seen), { endedBy: "lease_lost" })], { sampled: true });
+    expect(lost).toMatchObject({ ended: "failed", failure: { code: "lease_lost" } });
+    const full = await measured([survey(summary(...seen)), survey(timed(ordinals), { endedBy: "disk_full" })], {
+      sampled: true,
+    });
+    expect(full).toMatchObject({ ended: "failed", failure: { code: "disk_full" } });
+  });
+
+  it("times the first launches where the chosen ones did not come again", async () => {
+    const none = counters(null, { endedBy: "itself" }, log("err_nokernel"));
+    const { asked, plan } = await measured(
+      [survey(summary(...seen)), none, counters(timed([1, 2, 3])), counters(timed([1, 2]))],
+      { sampled: true },
+    );
+    expect(asked[2]?.[1]).toEqual({ kind: "first", skip: 0, count: ordinals.length });
+    // Of the shape that none was timed of nothing is said.
+    expect(plan).toMatchObject({ survey_launches: 100, timed_launches: 3 });
   });
 });
 

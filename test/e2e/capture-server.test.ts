@@ -75,7 +75,7 @@ describe("a warm engine", SEVERAL, () => {
       engine_reused: false,
       concurrency: { requested: 8, in_flight: 1, batch: 8 },
       warm_up: { engine_metric: "vllm:request_success_total" },
-      runs: [{ purpose: "survey" }, { purpose: "counters" }],
+      runs: [{ purpose: "shapes" }, { purpose: "survey" }, { purpose: "counters" }],
     });
     for (const { argv } of first.record.runs) expect(argv).toEqual(expect.arrayContaining(["--mode", "attach"]));
     const { warm_up } = first.record;

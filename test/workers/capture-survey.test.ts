@@ -1,13 +1,14 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { planMeasurement } from "../../src/capture/plan.ts";
-import { type SurveyReport, summarize } from "../../workers/capture-survey.ts";
+import type { ReportSummary } from "../../src/capture/measure.ts";
+import { planMeasurement, type SurveyLaunch } from "../../src/capture/plan.ts";
+import { group, summarize } from "../../workers/capture-survey.ts";
 import { temporaryFolder } from "../helpers/databases.ts";
 import { fixture, H200 } from "../helpers/fixtures.ts";
 
 /** Writes a recorded report to where ncu would have, and reads it. */
-async function survey(name: string, target: string): Promise<SurveyReport> {
+async function survey(name: string, target: string): Promise<ReportSummary> {
   const path = join(temporaryFolder(), "survey-0.ncu-rep");
   writeFileSync(path, fixture(`${H200}${name}.ncu-rep.gz`));
   const read = await summarize(path, target);
@@ -15,17 +16,16 @@ async function survey(name: string, target: string): Promise<SurveyReport> {
   return read.value;
 }
 
+const timed = ({ matching }: ReportSummary): SurveyLaunch[] =>
+  matching.flatMap((launch) => (launch.duration_ns === null ? [] : [{ ...launch, duration_ns: launch.duration_ns }]));
+
 describe("what a report holds for a capture", () => {
   it("is every launch that matches, numbered within its function", async () => {
-    const { launches, failedLaunches, kernels, allCountersNaN, matching, untimed } = await survey(
-      "tiny-full",
-      "stream_add",
-    );
-    expect({ launches, failedLaunches, allCountersNaN, untimed }).toEqual({
+    const { launches, failedLaunches, kernels, allCountersNaN, matching } = await survey("tiny-full", "stream_add");
+    expect({ launches, failedLaunches, allCountersNaN }).toEqual({
       launches: 12,
       failedLaunches: 0,
       allCountersNaN: false,
-      untimed: 0,
     });
     expect(kernels).toEqual(["stream_add", "fma_chain", "pointer_walk", "smem_tile"]);
     expect(matching.map(({ functionName, ordinal }) => [functionName, ordinal])).toEqual(
@@ -50,11 +50,13 @@ describe("what a report holds for a capture", () => {
       byName.set(functionName, ordinal);
     }
     for (const launch of some.matching) expect(all.matching).toContainEqual(launch);
-    expect(all.times.reduce((sum, { n }) => sum + n, 0)).toBe(all.launches);
+    expect(group(timed(all)).times.reduce((sum, { n }) => sum + n, 0)).toBe(all.launches);
   });
 
   it("groups by kernel, shape and duration, so that each group can be chosen from", async () => {
-    const { clusters, matching } = await survey("h200-sections", "/.*/");
+    const read = await survey("h200-sections", "/.*/");
+    const { matching } = read;
+    const { clusters } = group(timed(read));
     expect(clusters.flatMap(({ launches }) => launches)).toHaveLength(matching.length);
     for (const { kernel, launches } of clusters) {
       const durations = launches.map(({ duration_ns }) => duration_ns);
@@ -70,7 +72,7 @@ describe("what a report holds for a capture", () => {
 
   it("leaves out a launch that faulted, and says so", async () => {
     const faulted = await survey("tiny-fault", "out_of_bounds");
-    expect(faulted).toMatchObject({ failedLaunches: 1, matching: [], clusters: [] });
+    expect(faulted).toMatchObject({ failedLaunches: 1, matching: [] });
     expect(faulted.launches).toBe(9);
   });
 
