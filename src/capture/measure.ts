@@ -179,7 +179,7 @@ const isTimed = (launch: SeenLaunch): launch is SurveyLaunch => launch.duration_
 async function wholeSurvey(options: MeasureOptions, runs: Measured["runs"]): Promise<Survey> {
   const first = { kind: "first", skip: 0, count: options.surveyLaunches } as const;
   const counters = { kind: "metrics", metrics: options.surveyMetrics } as const;
-  const survey = await step(options, runs, "survey", first, counters, null);
+  const survey = withLimit(options, await step(options, runs, "survey", first, counters, null));
   const launches = survey.summary?.matching.filter(isTimed) ?? [];
   return { ...survey, launches, timed: launches.length };
 }
@@ -187,7 +187,7 @@ async function wholeSurvey(options: MeasureOptions, runs: Measured["runs"]): Pro
 /** Every launch is looked at, some of each shape are timed. */
 async function sampledSurvey(options: MeasureOptions, runs: Measured["runs"]): Promise<Survey> {
   const first = { kind: "first", skip: 0, count: options.surveyLaunches } as const;
-  const look = await step(options, runs, "shapes", first, SHAPE, null);
+  const look = withLimit(options, await step(options, runs, "shapes", first, SHAPE, null));
   const seen = look.summary?.matching ?? [];
   if (seen.length === 0 || mustStop(look.run)) return { ...look, launches: [], timed: 0 };
 
@@ -211,6 +211,23 @@ async function sampledSurvey(options: MeasureOptions, runs: Measured["runs"]): P
     findings: [...look.verdict.findings.filter(({ code }) => !said.has(code)), ...survey.verdict.findings, ...findings],
   };
   return { ...survey, verdict, launches, timed: timed.length };
+}
+
+/** Says so where the launches that were looked at may not be all. */
+function withLimit({ surveyLaunches }: MeasureOptions, looked: Step): Step {
+  const { tookMs, firstLaunchAfterMs, endedBy } = looked.run;
+  const launches = looked.summary?.launches ?? 0;
+  const isCut = endedBy === "count_reached" && firstLaunchAfterMs !== null && tookMs - firstLaunchAfterMs > SURVEY_MS;
+  if (launches === 0 || (launches < surveyLaunches && !isCut)) return looked;
+  const limit = isCut ? `${SURVEY_MS / 1000} s` : `${surveyLaunches} launches (survey_launches)`;
+  const finding: Finding = {
+    code: "survey_limited",
+    severity: "info",
+    message: `Launches were looked at up to the limit of ${limit}; what the program launched after that is in no time and no cluster.`,
+    launch: null,
+    evidence: { launches },
+  };
+  return { ...looked, verdict: { ...looked.verdict, findings: [...looked.verdict.findings, finding] } };
 }
 
 interface Step {

@@ -191,6 +191,19 @@ describe("taking the counters of a target", () => {
   });
 });
 
+describe("a survey that did not see all launches", () => {
+  const codes = async (more: Partial<NcuRun>, limits: Partial<MeasureOptions>) =>
+    (await measured([survey(FOUR, more), counters()], limits)).codes.filter((code) => code === "survey_limited");
+
+  it("says so where a limit ended it, and not otherwise", async () => {
+    const ended = { endedBy: "count_reached", firstLaunchAfterMs: 1_000 } as const;
+    expect(await codes({}, { surveyLaunches: 4 })).toHaveLength(1);
+    expect(await codes({ ...ended, tookMs: 16_100 }, {})).toHaveLength(1);
+    expect(await codes({ ...ended, tookMs: 9_000 }, {})).toHaveLength(0);
+    expect(await codes({ endedBy: "itself", firstLaunchAfterMs: 1_000, tookMs: 90_000 }, {})).toHaveLength(0);
+  });
+});
+
 describe("a survey where the time of a launch is dear", () => {
   // 100 launches of grid 8, and one of grid 16 in the middle.
   const seen = Array.from({ length: 101 }, (_, at) => ({
