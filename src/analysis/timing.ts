@@ -5,9 +5,20 @@ import type { Timing } from "../model/result.ts";
  * launches do not exceed. Nulls for none.
  */
 export function timingOf(durationsUs: readonly number[], source: Timing["source"]): Timing {
-  const sorted = durationsUs.toSorted((a, b) => a - b);
+  return timingOfSorted(
+    durationsUs.toSorted((a, b) => a - b),
+    1,
+    source,
+  );
+}
+
+/** As `timingOf`, of durations in ascending order and in a unit of which `perUs` make a microsecond. */
+export function timingOfSorted(sorted: ArrayLike<number>, perUs: number, source: Timing["source"]): Timing {
   const n = sorted.length;
-  const at = (position: number): number | null => sorted[position] ?? null;
+  const at = (position: number): number | null => {
+    const duration = sorted[position];
+    return duration === undefined ? null : duration / perUs;
+  };
   const [low, high] = [at(Math.floor((n - 1) / 2)), at(Math.floor(n / 2))];
   if (n === 0 || low === null || high === null) {
     const none = {
@@ -21,7 +32,9 @@ export function timingOf(durationsUs: readonly number[], source: Timing["source"
     };
     return { source: null, n: 0, ...none };
   }
-  const total = sorted.reduce((sum, duration) => sum + duration, 0);
+  let sum = 0;
+  for (let position = 0; position < n; position += 1) sum += Number(sorted[position]);
+  const total = sum / perUs;
   const median = (low + high) / 2;
   const [min, max] = [Number(at(0)), Number(at(n - 1))];
   return {
