@@ -24,6 +24,45 @@ function grown<C extends Column>(column: C): C {
   return larger;
 }
 
+/**
+ * The order of `count` rows in which none is after the next, ties as they came. Recordings consist of a few parts in
+ * order (a table each), so parts that are in order already are merged rather than all rows sorted; null where nothing is
+ * to do.
+ */
+function orderOf(count: number, isAfter: (a: number, b: number) => boolean): Uint32Array | null {
+  let runs: number[] = [];
+  for (let at = 0; at < count; at++) if (at === 0 || isAfter(at - 1, at)) runs.push(at);
+  if (runs.length <= 1) return null;
+  let from = new Uint32Array(count);
+  for (let at = 0; at < count; at++) from[at] = at;
+  let to = new Uint32Array(count);
+  while (runs.length > 1) {
+    const merged: number[] = [];
+    for (let run = 0; run < runs.length; run += 2) {
+      const start = runs[run] as number;
+      const middle = runs[run + 1] ?? count;
+      const end = runs[run + 2] ?? count;
+      merged.push(start);
+      let left = start;
+      let right = middle;
+      for (let at = start; at < end; at++) {
+        const isLeft = left < middle && (right >= end || !isAfter(from[left] as number, from[right] as number));
+        to[at] = from[isLeft ? left++ : right++] as number;
+      }
+    }
+    runs = merged;
+    [from, to] = [to, from];
+  }
+  return from;
+}
+
+function inOrder<C extends Column>(column: C, count: number, order: Uint32Array | null): C {
+  if (order === null) return column.slice(0, count) as C;
+  const sorted = new (column.constructor as new (length: number) => C)(count);
+  for (let at = 0; at < count; at++) sorted[at] = column[order[at] as number] as number;
+  return sorted;
+}
+
 /** Gathers GPU rows in any order and gives them in order of start. */
 export class GpuRowsBuilder {
   count = 0;
@@ -38,7 +77,6 @@ export class GpuRowsBuilder {
   #bytes = new Float64Array(0);
   #op = new Uint32Array(0);
   #inGraph = new Uint8Array(0);
-  #isSorted = true;
 
   /** Gives the place of the row until `finish`. */
   add(row: GpuRow): number {
@@ -55,7 +93,6 @@ export class GpuRowsBuilder {
     this.#bytes[at] = row.bytes ?? Number.NaN;
     this.#op[at] = row.op ?? NONE;
     this.#inGraph[at] = row.in_graph ? 1 : 0;
-    if (at > 0 && this.#isBefore(at, at - 1)) this.#isSorted = false;
     this.count = at + 1;
     return at;
   }
@@ -70,42 +107,33 @@ export class GpuRowsBuilder {
     this.#op[at] = op;
   }
 
+  /** Hands the columns over one by one, so that there are never two sets of them: the builder is empty afterwards. */
   finish(): GpuRows {
-    const order = this.#isSorted ? null : this.#order();
-    const take = <C extends Column>(column: C): C => {
-      if (order === null) return column.slice(0, this.count) as C;
-      const sorted = new (column.constructor as new (length: number) => C)(this.count);
-      for (let at = 0; at < this.count; at++) sorted[at] = column[order[at] as number] as number;
-      return sorted;
-    };
-    return {
-      count: this.count,
-      kind: take(this.#kind),
-      start_ns: take(this.#start),
-      end_ns: take(this.#end),
-      name: take(this.#name),
-      shape: take(this.#shape),
-      lane: take(this.#lane),
-      call_ns: take(this.#call),
-      thread: take(this.#thread),
-      bytes: take(this.#bytes),
-      op: take(this.#op),
-      in_graph: take(this.#inGraph),
-    };
-  }
-
-  #isBefore(a: number, b: number): boolean {
-    const difference = (this.#start[a] as number) - (this.#start[b] as number);
-    return difference < 0 || (difference === 0 && (this.#end[a] as number) < (this.#end[b] as number));
-  }
-
-  #order(): Uint32Array {
-    const order = new Uint32Array(this.count);
-    for (let at = 0; at < this.count; at++) order[at] = at;
+    const { count } = this;
     const [start, end] = [this.#start, this.#end];
-    return order.sort(
-      (a, b) => (start[a] as number) - (start[b] as number) || (end[a] as number) - (end[b] as number) || a - b,
-    );
+    const order = orderOf(count, (a, b) => {
+      const difference = (start[a] as number) - (start[b] as number);
+      return difference > 0 || (difference === 0 && (end[a] as number) > (end[b] as number));
+    });
+    const take = <C extends Column>(column: C, release: (empty: C) => void): C => {
+      release(column.slice(0, 0) as C);
+      return inOrder(column, count, order);
+    };
+    this.count = 0;
+    return {
+      count,
+      kind: take(this.#kind, (empty) => (this.#kind = empty)),
+      start_ns: take(this.#start, (empty) => (this.#start = empty)),
+      end_ns: take(this.#end, (empty) => (this.#end = empty)),
+      name: take(this.#name, (empty) => (this.#name = empty)),
+      shape: take(this.#shape, (empty) => (this.#shape = empty)),
+      lane: take(this.#lane, (empty) => (this.#lane = empty)),
+      call_ns: take(this.#call, (empty) => (this.#call = empty)),
+      thread: take(this.#thread, (empty) => (this.#thread = empty)),
+      bytes: take(this.#bytes, (empty) => (this.#bytes = empty)),
+      op: take(this.#op, (empty) => (this.#op = empty)),
+      in_graph: take(this.#inGraph, (empty) => (this.#inGraph = empty)),
+    };
   }
 
   #grow(): void {
@@ -148,27 +176,22 @@ export class HostRowsBuilder {
   }
 
   finish(): HostRows {
-    const order = new Uint32Array(this.count);
-    for (let at = 0; at < this.count; at++) order[at] = at;
+    const { count } = this;
     const [start, end] = [this.#start, this.#end];
     const last = (at: number): number => {
       const value = end[at] as number;
       return Number.isNaN(value) ? Number.POSITIVE_INFINITY : value;
     };
-    order.sort(
-      (a, b) => (start[a] as number) - (start[b] as number) || (last(a) < last(b) ? 1 : last(a) > last(b) ? -1 : a - b),
-    );
-    const take = <C extends Column>(column: C): C => {
-      const sorted = new (column.constructor as new (length: number) => C)(this.count);
-      for (let at = 0; at < this.count; at++) sorted[at] = column[order[at] as number] as number;
-      return sorted;
-    };
+    const order = orderOf(count, (a, b) => {
+      const difference = (start[a] as number) - (start[b] as number);
+      return difference > 0 || (difference === 0 && last(a) < last(b));
+    });
     return {
-      count: this.count,
-      start_ns: take(this.#start),
-      end_ns: take(this.#end),
-      text: take(this.#text),
-      thread: take(this.#thread),
+      count,
+      start_ns: inOrder(start, count, order),
+      end_ns: inOrder(end, count, order),
+      text: inOrder(this.#text, count, order),
+      thread: inOrder(this.#thread, count, order),
     };
   }
 }
