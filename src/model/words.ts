@@ -44,3 +44,34 @@ export const LATENCY_REASONS = [
 ] as const;
 export const OCCUPANCY_LIMITS = ["registers", "shared_mem", "warps", "blocks", "barriers"] as const;
 export const HEADROOM_LEVELS = ["high", "medium", "low", "unknown"] as const;
+
+/** Places in the pipeline of an inference engine, each with the family that charts group by. */
+export const FAMILY_OF_STAGE = {
+  moe_routing: "moe",
+  moe_dispatch: "moe",
+  moe_expert: "moe",
+  moe_combine: "moe",
+  mla_prefill: "attention",
+  mla_decode: "attention",
+  attention: "attention",
+  attention_decode: "attention",
+  attention_prefill: "attention",
+  attention_sparse_index: "attention",
+  linear_attn: "attention",
+  comm: "comm",
+  gemm: "gemm",
+  kv_cache: "memory",
+  memcpy: "memory",
+  embedding: "memory",
+  quantize: "elementwise",
+  norm: "elementwise",
+  rope: "elementwise",
+  activation: "elementwise",
+  elementwise: "elementwise",
+  sampling: "sampling",
+  other: "other",
+} as const;
+export type Stage = keyof typeof FAMILY_OF_STAGE;
+export type StageFamily = (typeof FAMILY_OF_STAGE)[Stage];
+export const STAGES = Object.keys(FAMILY_OF_STAGE) as readonly Stage[];
+export const FAMILIES = [...new Set(Object.values(FAMILY_OF_STAGE))] as readonly StageFamily[];
