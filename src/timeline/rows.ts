@@ -107,6 +107,11 @@ export class GpuRowsBuilder {
     this.#op[at] = op;
   }
 
+  /** Where only the call that launched it tells. */
+  setInGraph(at: number): void {
+    this.#inGraph[at] = 1;
+  }
+
   /** Hands the columns over one by one, so that there are never two sets of them: the builder is empty afterwards. */
   finish(): GpuRows {
     const { count } = this;
