@@ -17,9 +17,9 @@ export interface GpuRow {
 
 type Column = Float64Array | Uint32Array | Uint8Array;
 
-/** Doubled when full: columns of a million rows are copied twenty times. */
-function grown<C extends Column>(column: C): C {
-  const larger = new (column.constructor as new (length: number) => C)(Math.max(1024, column.length * 2));
+/** Doubled when full, unless more is asked for: columns of a million rows are copied twenty times. */
+function grown<C extends Column>(column: C, length = Math.max(1024, column.length * 2)): C {
+  const larger = new (column.constructor as new (length: number) => C)(length);
   larger.set(column as never);
   return larger;
 }
@@ -56,10 +56,20 @@ function orderOf(count: number, isAfter: (a: number, b: number) => boolean): Uin
   return from;
 }
 
+/** Rows that stay neighbours are copied at once where there are at least this many of them. */
+const SPAN = 16;
+
 function inOrder<C extends Column>(column: C, count: number, order: Uint32Array | null): C {
   if (order === null) return column.slice(0, count) as C;
   const sorted = new (column.constructor as new (length: number) => C)(count);
-  for (let at = 0; at < count; at++) sorted[at] = column[order[at] as number] as number;
+  for (let at = 0; at < count; ) {
+    const from = order[at] as number;
+    let span = 1;
+    while (at + span < count && order[at + span] === from + span) span++;
+    if (span >= SPAN) sorted.set(column.subarray(from, from + span) as never, at);
+    else for (let next = 0; next < span; next++) sorted[at + next] = column[from + next] as number;
+    at += span;
+  }
   return sorted;
 }
 
@@ -77,6 +87,11 @@ export class GpuRowsBuilder {
   #bytes = new Float64Array(0);
   #op = new Uint32Array(0);
   #inGraph = new Uint8Array(0);
+
+  /** Makes room for so many rows in all, so that columns are not copied, nor half empty, where the number is known. */
+  reserve(rows: number): void {
+    if (rows > this.#kind.length) this.#grow(rows);
+  }
 
   /** Gives the place of the row until `finish`. */
   add(row: GpuRow): number {
@@ -141,18 +156,18 @@ export class GpuRowsBuilder {
     };
   }
 
-  #grow(): void {
-    this.#kind = grown(this.#kind);
-    this.#start = grown(this.#start);
-    this.#end = grown(this.#end);
-    this.#name = grown(this.#name);
-    this.#shape = grown(this.#shape);
-    this.#lane = grown(this.#lane);
-    this.#call = grown(this.#call);
-    this.#thread = grown(this.#thread);
-    this.#bytes = grown(this.#bytes);
-    this.#op = grown(this.#op);
-    this.#inGraph = grown(this.#inGraph);
+  #grow(length?: number): void {
+    this.#kind = grown(this.#kind, length);
+    this.#start = grown(this.#start, length);
+    this.#end = grown(this.#end, length);
+    this.#name = grown(this.#name, length);
+    this.#shape = grown(this.#shape, length);
+    this.#lane = grown(this.#lane, length);
+    this.#call = grown(this.#call, length);
+    this.#thread = grown(this.#thread, length);
+    this.#bytes = grown(this.#bytes, length);
+    this.#op = grown(this.#op, length);
+    this.#inGraph = grown(this.#inGraph, length);
   }
 }
 

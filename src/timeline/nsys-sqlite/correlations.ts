@@ -1,6 +1,8 @@
 const KERNEL = 1;
 const GRAPH_NODE = 2;
 const CALLED = 4;
+/** The first row of its key. */
+const FIRST = 8;
 
 /**
  * Finds the GPU rows of an API call. A correlation id is good inside one process only, so the key is both. Open
@@ -9,17 +11,32 @@ const CALLED = 4;
 export class Correlations {
   readonly #processes = new Map<number, number>();
   #count = 0;
-  #ids = new Float64Array(1024);
-  #process = new Uint32Array(1024);
-  #flags = new Uint8Array(1024);
+  #ids = new Float64Array(0);
+  #process = new Uint32Array(0);
+  #flags = new Uint8Array(0);
   /** Next row of the same key + 1, 0 at the end. */
   #next = new Uint32Array(0);
   /** First row of a key + 1, 0 where free; at most half full. */
   #table = new Uint32Array(0);
+  /** What was found last: the row behind it is often that of the next call. */
+  #last = -1;
+
+  reserve(rows: number): void {
+    if (rows <= this.#ids.length) return;
+    const ids = new Float64Array(rows);
+    ids.set(this.#ids);
+    this.#ids = ids;
+    const process = new Uint32Array(rows);
+    process.set(this.#process);
+    this.#process = process;
+    const flags = new Uint8Array(rows);
+    flags.set(this.#flags);
+    this.#flags = flags;
+  }
 
   /** @param id As in the file; NaN where there is none. 0 stands for none too (migrations of managed memory). */
   add(at: number, process: number, id: number, isKernel: boolean, isGraphNode: boolean): void {
-    if (at >= this.#ids.length) this.#grow();
+    if (at >= this.#ids.length) this.reserve(Math.max(1024, this.#ids.length * 2));
     this.#ids[at] = isId(id) ? id : 0;
     this.#process[at] = this.#processOf(process);
     this.#flags[at] = (isKernel ? KERNEL : 0) | (isGraphNode ? GRAPH_NODE : 0);
@@ -38,6 +55,9 @@ export class Correlations {
       const slot = this.#slot(this.#process[at] as number, id);
       this.#next[at] = this.#table[slot] as number;
       this.#table[slot] = at + 1;
+      this.#flags[at] = (this.#flags[at] as number) | FIRST;
+      const next = this.#next[at] as number;
+      if (next !== 0) this.#flags[next - 1] = (this.#flags[next - 1] as number) & ~FIRST;
     }
   }
 
@@ -47,7 +67,8 @@ export class Correlations {
     const known = this.#processes.get(process);
     if (known === undefined) return 0;
     let found = 0;
-    for (let at = this.#table[this.#slot(known, id)] as number; at !== 0; at = this.#next[at - 1] as number) {
+    for (let at = this.#first(known, id); at !== 0; at = this.#next[at - 1] as number) {
+      this.#last = at - 1;
       const flags = this.#flags[at - 1] as number;
       this.#flags[at - 1] = flags | CALLED;
       if ((flags & CALLED) === 0) onRow(at - 1);
@@ -66,10 +87,11 @@ export class Correlations {
   /** Keys that several kernels share of which none is a graph node. */
   shared(): number {
     let shared = 0;
-    for (const first of this.#table) {
+    for (let first = 0; first < this.#count; first++) {
+      if (this.#next[first] === 0 || ((this.#flags[first] as number) & FIRST) === 0) continue;
       let kernels = 0;
       let nodes = 0;
-      for (let at = first; at !== 0; at = this.#next[at - 1] as number) {
+      for (let at = first + 1; at !== 0; at = this.#next[at - 1] as number) {
         const flags = this.#flags[at - 1] as number;
         if (flags & KERNEL) kernels++;
         if (flags & GRAPH_NODE) nodes++;
@@ -86,6 +108,20 @@ export class Correlations {
     return this.#processes.size - 1;
   }
 
+  /** The first row of a key + 1, 0 where there is none. */
+  #first(process: number, id: number): number {
+    const next = this.#last + 1;
+    if (
+      next < this.#count &&
+      this.#ids[next] === id &&
+      this.#process[next] === process &&
+      ((this.#flags[next] as number) & FIRST) !== 0
+    ) {
+      return next + 1;
+    }
+    return this.#table[this.#slot(process, id)] as number;
+  }
+
   #slot(process: number, id: number): number {
     const mask = this.#table.length - 1;
     let hash = Math.imul((id ^ (id / 2 ** 32)) + Math.imul(process, 0x85ebca6b), 0x9e3779b1);
@@ -94,19 +130,6 @@ export class Correlations {
       const at = this.#table[slot] as number;
       if (at === 0 || (this.#ids[at - 1] === id && this.#process[at - 1] === process)) return slot;
     }
-  }
-
-  #grow(): void {
-    const length = this.#ids.length * 2;
-    const ids = new Float64Array(length);
-    ids.set(this.#ids);
-    this.#ids = ids;
-    const process = new Uint32Array(length);
-    process.set(this.#process);
-    this.#process = process;
-    const flags = new Uint8Array(length);
-    flags.set(this.#flags);
-    this.#flags = flags;
   }
 }
 

@@ -135,7 +135,7 @@ function read(database: Database, compression: Compression, limits: TimelineLimi
 const EMPTY: HostRows = new HostRowsBuilder().finish();
 
 const hasTimes = (table: Table | null): table is Table =>
-  table !== null && table.columns.has("start") && table.columns.has("end");
+  table?.columns.has("start") === true && table.columns.has("end");
 
 /** The process of kernels that do not name theirs: that of the API calls, where there is one only; else NaN. */
 function onlyProcess(database: Database, kernels: Table | null, calls: Table | null): number {
