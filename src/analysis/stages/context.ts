@@ -1,5 +1,5 @@
 import { FAMILY_OF_STAGE, type Stage } from "../../model/words.ts";
-import type { StageMatch } from "./index.ts";
+import type { StageMatch } from "./match.ts";
 
 /** What is known of a launch beside its name. Everything may be left out; null is the same as left out. */
 export interface StageContext {
@@ -29,11 +29,26 @@ interface RangeRule {
 
 /** Module paths of layer-wise annotations (`model.layers.3.mlp.experts`) and words of hand-made ranges. */
 const RANGES: readonly RangeRule[] = [
-  { id: "experts", is: /(?:^|[._/: ])(?:routed_)?experts?(?![\w]*shared)(?:$|[._/: \d])|fused_?moe/i, stage: "moe_expert", takesGemm: true },
+  {
+    id: "experts",
+    is: /(?:^|[._/: ])(?:routed_)?experts?(?![\w]*shared)(?:$|[._/: \d])|fused_?moe/i,
+    stage: "moe_expert",
+    takesGemm: true,
+  },
   { id: "router", is: /(?:^|[._/: ])(?:gate|router|routing)(?:$|[._/: ])/i, stage: "moe_routing", takesGemm: true },
   { id: "sampler", is: /sampl(?:er|ing|e\b)/i, stage: "sampling", takesGemm: false },
-  { id: "embedding", is: /(?:^|[._/: ])(?:embed_tokens|embeddings?|wte)(?:$|[._/: ])/i, stage: "embedding", takesGemm: false },
-  { id: "norm", is: /(?:^|[._/: ])\w*(?:layer_?norm|rms_?norm|q_norm|k_norm)(?:$|[._/: ])/i, stage: "norm", takesGemm: false },
+  {
+    id: "embedding",
+    is: /(?:^|[._/: ])(?:embed_tokens|embeddings?|wte)(?:$|[._/: ])/i,
+    stage: "embedding",
+    takesGemm: false,
+  },
+  {
+    id: "norm",
+    is: /(?:^|[._/: ])\w*(?:layer_?norm|rms_?norm|q_norm|k_norm)(?:$|[._/: ])/i,
+    stage: "norm",
+    takesGemm: false,
+  },
   { id: "rotary", is: /rotary|(?:^|[._/: ])rope(?:$|[._/: ])/i, stage: "rope", takesGemm: false },
   { id: "activation", is: /(?:^|[._/: ])act_fn(?:$|[._/: ])/i, stage: "activation", takesGemm: false },
   { id: "all-reduce", is: /all_?reduce|all_?gather|reduce_?scatter/i, stage: "comm", takesGemm: false },

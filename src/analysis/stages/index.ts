@@ -1,40 +1,29 @@
 import type { KernelNames } from "../../model/launch.ts";
-import { FAMILY_OF_STAGE, type Stage, type StageFamily } from "../../model/words.ts";
+import { FAMILY_OF_STAGE } from "../../model/words.ts";
 import { refined, type StageContext } from "./context.ts";
+import type { StageMatch } from "./match.ts";
 import { type Rule, Subject } from "./rule.ts";
 import { ATEN_FUNCTIONS, ATEN_FUNCTOR_CHARACTERS, ATEN_FUNCTORS, ATEN_SHELL } from "./rules/aten.ts";
 import { ENTRY_POINTS, LAUNCHERS } from "./rules/entry-points.ts";
 import { INDUCTOR } from "./rules/inductor.ts";
 import { NAMESPACES, NAMESPACES_LAST } from "./rules/namespaces.ts";
-import { PREFIXES } from "./rules/prefixes.ts";
+import { DRIVER, PREFIXES } from "./rules/prefixes.ts";
 import { LAUNCHED_STRUCTURES, STRUCTURES } from "./rules/structures.ts";
 import { FALL_BACKS, WORDS } from "./rules/words.ts";
 import { launchedOf, type Spelling, spellingOf } from "./spelling.ts";
 import { Table } from "./table.ts";
 
 export type { StageContext } from "./context.ts";
-
-/** Where a kernel belongs in the pipeline, and why that is said. */
-export interface StageMatch {
-  readonly stage: Stage;
-  readonly family: StageFamily;
-  /** Id of the rule that matched, with what the context changed behind `+`; stable between versions. */
-  readonly rule: string;
-  /** 0..1: how far the name is enough. Below 0.5 it is a hint, and `other` below 0.2 means unknown. */
-  readonly confidence: number;
-  /** Further stages that the name does not exclude, the likeliest first. */
-  readonly alternatives: readonly Stage[];
-}
+export type { StageMatch } from "./match.ts";
 
 const NAMESPACE_TABLE = new Table(NAMESPACES);
 const STRUCTURE_TABLE = new Table(STRUCTURES);
 const LAUNCHED_TABLE = new Table([...STRUCTURES, ...LAUNCHED_STRUCTURES]);
-const PREFIX_TABLE = new Table(PREFIXES);
+const NAME_TABLE = new Table([...PREFIXES, ...WORDS, ...NAMESPACES_LAST, ...FALL_BACKS]);
 const WORD_TABLE = new Table(WORDS);
 const INDUCTOR_TABLE = new Table(INDUCTOR);
 const ATEN_TABLE = new Table(ATEN_FUNCTIONS);
 const FUNCTOR_TABLE = new Table(ATEN_FUNCTORS);
-const LAST_TABLE = new Table([...NAMESPACES_LAST, ...FALL_BACKS]);
 
 /** Of a cut name: the rest could add to it, or (`deniable`) deny it. */
 const CUT = { factor: 0.9, deniable: 0.6 };
@@ -51,7 +40,7 @@ export function stageOf(names: KernelNames | string, context?: StageContext): St
 
 function byNames({ demangled, mangled, display, function: base }: KernelNames): StageMatch {
   let best: StageMatch | null = null;
-  const spellings = new Set([demangled, display, mangled, base].filter((name) => name !== null && name !== ""));
+  const spellings = new Set([demangled ?? "", display, mangled ?? "", base ?? ""]);
   for (const name of [...spellings].sort((a, b) => b.length - a.length)) {
     const match = byName(name);
     if (match.confidence >= 0.5) return match;
@@ -79,6 +68,7 @@ const unknown = (rule: string): StageMatch => ({
 function byName(name: string): StageMatch {
   const spelling = spellingOf(name);
   const { base, args, isCut } = spelling;
+  if (DRIVER.is.test(spelling.text)) return matched(DRIVER, isCut);
   if (LAUNCHERS.has(base) && args !== "") return byLaunched(spelling);
   return entryPoint(spelling) ?? byRules(spelling) ?? unknown(isCut ? "unknown.cut" : "unknown");
 }
@@ -122,13 +112,11 @@ function byRules(spelling: Spelling): StageMatch | null {
     if (inductor !== null) return matched(inductor, isCut);
   }
   const isShell = ATEN_SHELL.test(base);
-  if (isShell || /^(?:at|c10)::/.test(space)) return byAten(subject, isShell);
+  if (isShell || space.startsWith("at::") || space.startsWith("c10::")) return byAten(subject, isShell);
   const rule =
     (space === "" ? null : NAMESPACE_TABLE.find(subject)) ??
     (args === "" ? null : STRUCTURE_TABLE.find(subject)) ??
-    PREFIX_TABLE.find(subject) ??
-    WORD_TABLE.find(subject) ??
-    LAST_TABLE.find(subject);
+    NAME_TABLE.find(subject);
   return rule === null ? null : matched(rule, isCut);
 }
 

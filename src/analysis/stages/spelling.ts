@@ -39,7 +39,8 @@ function printedSpelling(text: string, isLong: boolean): Spelling {
   const isCut = isLong || text.endsWith("...") || text.endsWith("…") || opensMoreThanItCloses(text);
   const body = startOfPath(text);
   const end = endOfPath(text, body);
-  const { space, base } = pathOf(text.slice(body, end));
+  const path = text.slice(body, end);
+  const { space, base } = pathOf(isCut ? path.replace(/(?:\.{3}|…)$/, "") : path);
   const args = text[end] === "<" ? text.slice(end, end + ARGUMENTS) : "";
   return { text, space, base, args, isCut };
 }
@@ -53,7 +54,7 @@ function pathOf(path: string): { space: string; base: string } {
     }
   }
   const last = plain.lastIndexOf("::");
-  const base = (last < 0 ? plain : plain.slice(last + 2)).replace(/(?:\.{3}|…)$/, "").trim();
+  const base = (last < 0 ? plain : plain.slice(last + 2)).trim();
   return { space: last < 0 ? "" : plain.slice(0, last + 2), base };
 }
 
@@ -89,10 +90,13 @@ function endOfPath(text: string, from: number): number {
 
 /** `>` also compares and points, so only what stays open counts. */
 function opensMoreThanItCloses(text: string): boolean {
+  if (!text.includes("(") && !text.includes("<")) return false;
   let round = 0;
   let angle = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
+    // Letters and most others, at once.
+    if (code > 62 || code < 40) continue;
     if (code === 40) round += 1;
     else if (code === 41) round -= 1;
     else if (code === 60) angle += 1;
@@ -149,7 +153,13 @@ function mangledSpelling(text: string, isLong: boolean): Spelling | null {
     .join("");
   const start = nested ? end : text.indexOf(base) + base.length;
   const args = text[start] === "I" ? text.slice(start, start + ARGUMENTS) : "";
-  return { text, space, base, args, isCut: isLong || isCut || /(?:\.{3}|…)$/.test(text) || (nested && !text.includes("E", end)) };
+  return {
+    text,
+    space,
+    base,
+    args,
+    isCut: isLong || isCut || /(?:\.{3}|…)$/.test(text) || (nested && !text.includes("E", end)),
+  };
 }
 
 /** The first type among template arguments, which launchers (`device_kernel<…>`, `Kernel2<…>`) are named for; null without. */
@@ -174,7 +184,7 @@ function printedArgument(args: string): Omit<Spelling, "text" | "isCut"> | null 
   const path = /^<\s*([\w:]+(?:\.{3}|…)?)/.exec(rest)?.[1];
   if (path === undefined) return null;
   const behind = rest.slice(rest.indexOf(path) + path.length);
-  return { ...pathOf(path), args: behind.startsWith("<") ? behind : "" };
+  return { ...pathOf(path.replace(/(?:\.{3}|…)$/, "")), args: behind.startsWith("<") ? behind : "" };
 }
 
 function mangledArgument(args: string): Omit<Spelling, "text" | "isCut"> | null {
@@ -184,7 +194,10 @@ function mangledArgument(args: string): Omit<Spelling, "text" | "isCut"> | null 
   const base = names.at(-1);
   if (base === undefined) return null;
   return {
-    space: names.slice(0, -1).map((name) => `${name}::`).join(""),
+    space: names
+      .slice(0, -1)
+      .map((name) => `${name}::`)
+      .join(""),
     base,
     args: args[end] === "I" ? args.slice(end) : "",
   };

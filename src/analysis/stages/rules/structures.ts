@@ -15,8 +15,22 @@ const tile = (k: string, v: string): RegExp =>
  * those of multi-head latent attention (DeepSeek V2 and V3, Kimi K2: 128 + 64 rotary; rank 512 + 64 rotary).
  */
 export const STRUCTURES: readonly Rule[] = [
-  { id: "args.fa3-mla-prefill", stage: "mla_prefill", on: "args", is: tile("192", "128"), also: ["attention_prefill"], sure: 0.9 },
-  { id: "args.fa3-mla-decode", stage: "mla_decode", on: "args", is: tile("(?:64|576)", "512"), also: ["attention_decode"], sure: 0.9 },
+  {
+    id: "args.fa3-mla-prefill",
+    stage: "mla_prefill",
+    on: "args",
+    is: tile("192", "128"),
+    also: ["attention_prefill"],
+    sure: 0.9,
+  },
+  {
+    id: "args.fa3-mla-decode",
+    stage: "mla_decode",
+    on: "args",
+    is: tile("(?:64|576)", "512"),
+    also: ["attention_decode"],
+    sure: 0.9,
+  },
   {
     id: "args.fa3-traits-mla",
     stage: "mla_prefill",
@@ -25,15 +39,37 @@ export const STRUCTURES: readonly Rule[] = [
     also: ["attention_prefill"],
     sure: 0.85,
   },
-  { id: "args.fa3", stage: "attention", on: "args", is: /FlashAttnFwd(?:Sm\d+|Combine)/, also: ["mla_decode", "mla_prefill", "attention_prefill", "attention_decode"], sure: 0.8, deniable: true },
+  {
+    id: "args.fa3",
+    stage: "attention",
+    on: "args",
+    is: /FlashAttnFwd(?:Sm\d+|Combine)/,
+    also: ["mla_decode", "mla_prefill", "attention_prefill", "attention_decode"],
+    sure: 0.8,
+    deniable: true,
+  },
   // DeepGEMM's GemmType: 0 Normal, 1 MGroupedContiguous, 2 MGroupedMasked, 3 KGroupedContiguous, 4 Batched, 5 MGroupedContiguousWithPsumLayout.
   { id: "args.gemm-type-grouped", stage: "moe_expert", on: "args", is: /GemmType(?:\)|E)[125](?!\d)/, sure: 0.95 },
-  { id: "args.gemm-type-k-grouped", stage: "moe_expert", on: "args", is: /GemmType(?:\)|E)3(?!\d)/, also: ["gemm"], sure: 0.6 },
+  {
+    id: "args.gemm-type-k-grouped",
+    stage: "moe_expert",
+    on: "args",
+    is: /GemmType(?:\)|E)3(?!\d)/,
+    also: ["gemm"],
+    sure: 0.6,
+  },
   { id: "args.gemm-type-dense", stage: "gemm", on: "args", is: /GemmType(?:\)|E)[04](?!\d)/, sure: 0.95 },
   { id: "args.cublas-gemv", stage: "gemm", on: "args", is: /^<[^<]*cublasGemv/, sure: 0.85 },
 ];
 
 /** The same of what a launcher (`device_kernel<…>`) starts; elsewhere such types are only parameters. */
 export const LAUNCHED_STRUCTURES: readonly Rule[] = [
-  { id: "args.group-problem", stage: "moe_expert", on: "args", is: /(?:Group|MoE|Moe)ProblemShape|GemmGrouped|GroupedGemm|GroupedProblemVisitor/, also: ["gemm"], sure: 0.85 },
+  {
+    id: "args.group-problem",
+    stage: "moe_expert",
+    on: "args",
+    is: /(?:Group|MoE|Moe)ProblemShape|GemmGrouped|GroupedGemm|GroupedProblemVisitor/,
+    also: ["gemm"],
+    sure: 0.85,
+  },
 ];
