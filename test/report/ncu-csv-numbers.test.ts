@@ -1,9 +1,9 @@
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { splitRow } from "../../src/report/ncu-csv/cells.ts";
+import { splitRow } from "../../src/base/csv-row.ts";
+import { NumberFormat, scanNumber, toBase } from "../../src/base/printed-number.ts";
 import { isUndecidable, metricOf } from "../../src/report/ncu-csv/labels.ts";
-import { NumberFormat, scanNumber, toBase } from "../../src/report/ncu-csv/numbers.ts";
 import { readNvtxCell } from "../../src/report/ncu-csv/nvtx.ts";
 import { readUnit } from "../../src/report/ncu-csv/units.ts";
 import { details, read, refusal } from "./ncu-csv-pages.ts";

@@ -1,9 +1,9 @@
+import type { Row } from "../../base/csv-row.ts";
+import { scanNumber } from "../../base/printed-number.ts";
 import type { Hint } from "../../model/launch.ts";
-import type { Row } from "./cells.ts";
 import { type Identity, IdentityReader } from "./identity.ts";
 import { isUndecidable, metricOf } from "./labels.ts";
 import { CellMetrics, Layout, precisionOf } from "./metrics.ts";
-import { scanNumber } from "./numbers.ts";
 import type { Header } from "./page.ts";
 import { CAPABILITY, FAILED } from "./raw.ts";
 import { CellReader, isText, type Reading, Refused } from "./reading.ts";

@@ -1,9 +1,9 @@
 import type { ByteSource, BytesError } from "../../base/bytes.ts";
+import { type Row, splitRow } from "../../base/csv-row.ts";
+import { type Line, LineReader, LONGEST_LINE } from "../../base/text-lines.ts";
 import type { Launch } from "../../model/launch.ts";
 import type { Compression, ReadFailure, ReadOptions, Report } from "../../model/report.ts";
-import { type Row, splitRow } from "./cells.ts";
 import { DetailsTable } from "./details.ts";
-import { type Line, LineReader, LONGEST_LINE } from "./lines.ts";
 import { type Header, readHeader, toolTextAt } from "./page.ts";
 import { RawTable } from "./raw.ts";
 import { LONGEST_CELL, MOST_COLUMNS, Reading, Refused } from "./reading.ts";

@@ -1,8 +1,8 @@
 import { BytesError } from "../../base/bytes.ts";
 import { err, ok } from "../../base/result.ts";
+import { headLines } from "../../base/text-lines.ts";
 import type { ReadFailure, ReadReport } from "../../model/report.ts";
 import { CsvDocument } from "./document.ts";
-import { headLines } from "./lines.ts";
 import { pageOfCutHeader, readHeader } from "./page.ts";
 import { Refused } from "./reading.ts";
 import { Surroundings } from "./surroundings.ts";

@@ -1,5 +1,5 @@
+import { type NumberFormat, type PrintedNumber, toBase } from "../../base/printed-number.ts";
 import type { Absence, MetricSet } from "../../model/metrics.ts";
-import { type NumberFormat, type PrintedNumber, toBase } from "./numbers.ts";
 
 /**
  * What stands in a cell, one byte a cell. Absences first, then numbers: a whole number as printed, a number rounded to

@@ -1,5 +1,5 @@
+import { splitRow } from "../../base/csv-row.ts";
 import type { ReadFailure } from "../../model/report.ts";
-import { splitRow } from "./cells.ts";
 
 /** The header row of a table. */
 export interface Header {

@@ -1,7 +1,7 @@
-import type { Row } from "./cells.ts";
+import type { Row } from "../../base/csv-row.ts";
+import { scanNumber } from "../../base/printed-number.ts";
 import { type Identity, IdentityReader, isIdentification } from "./identity.ts";
 import { CellMetrics, Layout } from "./metrics.ts";
-import { scanNumber } from "./numbers.ts";
 import type { Header } from "./page.ts";
 import { CellReader, isText, type Place, type Reading } from "./reading.ts";
 import { isTooLong, noteUnreadable, type Table } from "./table.ts";

@@ -1,9 +1,9 @@
+import { NumberFormat, type PrintedNumber, scanNumber } from "../../base/printed-number.ts";
 import type { Hint } from "../../model/launch.ts";
 import type { ReadFailure, ReadOptions } from "../../model/report.ts";
 import type { Identity } from "./identity.ts";
 import { absenceCode, CellMetrics, encodeNumber, missingWord, NOT_A_NUMBER } from "./metrics.ts";
 import { Notes } from "./notes.ts";
-import { NumberFormat, type PrintedNumber, scanNumber } from "./numbers.ts";
 
 /** Ends the reading; caught once, in index.ts. */
 export class Refused extends Error {

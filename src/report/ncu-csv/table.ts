@@ -1,4 +1,4 @@
-import type { Row } from "./cells.ts";
+import type { Row } from "../../base/csv-row.ts";
 import type { IdentityReader } from "./identity.ts";
 import type { Header } from "./page.ts";
 import type { Reading } from "./reading.ts";

@@ -1,4 +1,4 @@
-import { type ByteSource, BytesError } from "../../base/bytes.ts";
+import { type ByteSource, BytesError } from "./bytes.ts";
 
 /** One line of the file. Blank lines are counted and left out. */
 export interface Line {
@@ -13,7 +13,7 @@ export interface Line {
   readonly overlong: boolean;
 }
 
-/** Bytes of a line. The header of a raw page has about 100 KB, a row 25 KB. */
+/** Bytes of a line. The header of a raw page of ncu has about 100 KB, a row 25 KB. */
 export const LONGEST_LINE = 4 * 1024 * 1024;
 
 const CHUNK = 32 * 1024;

@@ -150,7 +150,7 @@ interface Evidence {
 }
 
 /**
- * The number format of one file. `117.344` is 117 or 117 thousand by the locale that ncu ran under, so it is decided
+ * The number format of one file. `117.344` is 117 or 117 thousand by the locale that the tool ran under, so it is decided
  * once for the file, from cells that allow one reading only; two opposite proofs leave no reading that can be trusted.
  */
 export class NumberFormat {
