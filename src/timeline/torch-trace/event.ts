@@ -1,5 +1,8 @@
+import type { KeyBuffer } from "./byte-cache.ts";
 import { ANNOTATION, categoryOf, GPU_ANNOTATION, NOT_NEEDED, OPERATOR, PROFILER_RANGE } from "./categories.ts";
 import { JsonFault, SHORT, spaceEnd, stringEnd, type ValueSkipper } from "./json-bytes.ts";
+import { LONGEST_NAME } from "./texts.ts";
+import { readWhole } from "./time.ts";
 
 /** What is taken of an event. Positions in the slots of EventScanner. */
 export const NAME = 0;
@@ -23,6 +26,11 @@ const CATEGORY = 17;
 const ARGS = 18;
 const SLOTS = 19;
 const UNKNOWN = -1;
+
+/** Slots that tell where a row or a call stands, as keys of a ByteCache. */
+export const THREAD_SLOTS = [PID, TID] as const;
+export const LANE_SLOTS = [PID, TID, DEVICE, STREAM] as const;
+export const SHAPE_SLOTS = [GRID, BLOCK, SHARED_MEMORY, REGISTERS] as const;
 
 type Keys = (readonly (readonly [Uint8Array, number])[])[];
 
@@ -100,6 +108,15 @@ export class EventScanner {
     return (this.#seen & (1 << slot)) !== 0;
   }
 
+  /** The values of some slots as one key; `key.isWhole` says whether it may be used. */
+  putKey(key: KeyBuffer, slots: readonly number[], bytes: Buffer): void {
+    key.clear();
+    for (const slot of slots) {
+      if (this.has(slot)) key.add(bytes, this.starts[slot] as number, this.ends[slot] as number);
+      else key.add(bytes, 0, 0);
+    }
+  }
+
   /** Position behind the event that begins at `from`, or SHORT where its end is not among the bytes at hand. */
   scan(bytes: Buffer, from: number, end: number): number {
     this.#seen = 0;
@@ -167,4 +184,21 @@ export class EventScanner {
     // All that is needed of an operator's arguments, which can be long (shapes, call stacks).
     return !(slot === EXTERNAL_ID && this.category === OPERATOR);
   }
+}
+
+/** The bytes of a value as latin-1; empty where the event has none. */
+export function textOf(event: EventScanner, bytes: Buffer, slot: number): string {
+  return event.has(slot) ? bytes.toString("latin1", event.starts[slot], event.ends[slot]) : "";
+}
+
+/** See readWhole. */
+export function wholeOf(event: EventScanner, bytes: Buffer, slot: number): number {
+  return event.has(slot) ? readWhole(bytes, event.starts[slot] as number, event.ends[slot] as number) : Number.NaN;
+}
+
+/** Whether a value is a string that may be a name, by its length. */
+export function isName(event: EventScanner, bytes: Buffer, slot: number): boolean {
+  if (!event.has(slot)) return false;
+  const [start, end] = [event.starts[slot] as number, event.ends[slot] as number];
+  return bytes[start] === 0x22 && end - start - 2 <= LONGEST_NAME && end - start > 2;
 }

@@ -1,29 +1,38 @@
 import type { Dim3 } from "../../model/launch.ts";
-import { GPU_ROW_KINDS, type GpuRows, type LaunchShape, NONE } from "../../model/timeline.ts";
-import { type GpuRow, GpuRowsBuilder, Pool } from "../rows.ts";
+import { type GpuRowKind, type GpuRows, type LaunchShape, NONE } from "../../model/timeline.ts";
+import { GpuRowsBuilder, Pool } from "../rows.ts";
+import { ByteCache, KeyBuffer } from "./byte-cache.ts";
 import { joinKey } from "./calls.ts";
 import { NumberColumn } from "./column.ts";
+import {
+  BLOCK,
+  BYTES,
+  CORRELATION,
+  DEVICE,
+  type EventScanner,
+  EXTERNAL_ID,
+  GRAPH_ID,
+  GRAPH_NODE_ID,
+  GRID,
+  LANE_SLOTS,
+  PID,
+  REGISTERS,
+  SHAPE_SLOTS,
+  SHARED_MEMORY,
+  STREAM,
+  TID,
+  textOf,
+  wholeOf,
+} from "./event.ts";
 import type { HostSide } from "./host.ts";
 import { type DraftLane, readLabel, readPid, streamOf } from "./lanes.ts";
 import { LaunchGroups } from "./recording.ts";
 
-const KERNEL_KIND = GPU_ROW_KINDS.indexOf("kernel");
-
-export interface RowTexts {
-  readonly pid: string;
-  readonly tid: string;
-  /** As `args` have them; empty where they do not. */
-  readonly device: string;
-  readonly stream: string;
-}
-
-export interface LaunchIds {
-  /** NaN where not recorded. */
-  readonly correlation: number;
-  readonly external: number;
-  /** 0 and NaN: not from a graph. */
-  readonly graph: number;
-  readonly graphNode: number;
+interface PlacedLane {
+  /** Position in `lanes`. */
+  readonly lane: number;
+  /** Number of the label that a merger of files put before the pid. */
+  readonly label: number;
 }
 
 /** The GPU's side of a trace: its rows, and the ids by which they are joined to the host's when both are complete. */
@@ -31,12 +40,14 @@ export class GpuSide {
   readonly rows = new GpuRowsBuilder();
   readonly lanes = new Pool<DraftLane>((lane) => JSON.stringify(lane));
   readonly shapes = new Pool<LaunchShape>((shape) => JSON.stringify(shape));
-  readonly #kind = new NumberColumn();
+  readonly #isKernel = new NumberColumn();
   readonly #correlation = new NumberColumn();
   readonly #external = new NumberColumn();
   readonly #graph = new NumberColumn();
-  readonly #byRawLane = new Map<string, { readonly lane: number; readonly label: number }>();
-  readonly #byRawShape = new Map<string, number>();
+  readonly #lanes: PlacedLane[] = [];
+  readonly #laneCache = new ByteCache();
+  readonly #shapeCache = new ByteCache();
+  readonly #key = new KeyBuffer();
   #withBothIds = 0;
   #withEqualIds = 0;
   readonly #host: HostSide;
@@ -45,49 +56,68 @@ export class GpuSide {
     this.#host = host;
   }
 
-  add(row: Omit<GpuRow, "lane" | "in_graph">, texts: RowTexts, ids: LaunchIds): void {
-    const { lane, label } = this.#lane(texts);
-    const { correlation, external, graph, graphNode } = ids;
-    this.rows.add({ ...row, lane, in_graph: graph > 0 || graphNode > 0 });
-    this.#kind.push(GPU_ROW_KINDS.indexOf(row.kind));
+  /** @param name position in `names`. `event` is where everything else about the row is. */
+  add(kind: GpuRowKind, start_ns: number, end_ns: number, name: number, event: EventScanner, bytes: Buffer): void {
+    const { lane, label } = this.#lane(event, bytes);
+    const correlation = wholeOf(event, bytes, CORRELATION);
+    const external = wholeOf(event, bytes, EXTERNAL_ID);
+    // 0 and NaN: not from a graph.
+    const graph = wholeOf(event, bytes, GRAPH_ID);
+    const isNode = graph > 0 || wholeOf(event, bytes, GRAPH_NODE_ID) > 0;
+    const isKernel = kind === "kernel";
+    this.rows.add({
+      kind,
+      start_ns,
+      end_ns,
+      name,
+      shape: isKernel ? this.#shape(event, bytes) : NONE,
+      lane,
+      call_ns: Number.NaN,
+      thread: NONE,
+      bytes: isKernel ? Number.NaN : wholeOf(event, bytes, BYTES),
+      op: NONE,
+      in_graph: isNode,
+    });
+    this.#isKernel.push(isKernel ? 1 : 0);
     this.#correlation.push(joinKey(label, correlation));
     this.#external.push(joinKey(label, external));
-    this.#graph.push(graph > 0 ? graph : graphNode > 0 ? 0 : Number.NaN);
+    this.#graph.push(graph > 0 ? graph : isNode ? 0 : Number.NaN);
     if (Number.isNaN(correlation) || Number.isNaN(external)) return;
     this.#withBothIds++;
     if (correlation === external) this.#withEqualIds++;
   }
 
-  #lane(texts: RowTexts): { readonly lane: number; readonly label: number } {
-    const raw = `${texts.pid}\n${texts.tid}\n${texts.device}\n${texts.stream}`;
-    const known = this.#byRawLane.get(raw);
-    if (known !== undefined) return known;
-    const { label, id } = readPid(texts.pid);
-    const device = wholeOf(readLabel(texts.device)) ?? wholeOf(id);
-    const stream = readLabel(texts.stream) ?? readLabel(texts.tid);
+  #lane(event: EventScanner, bytes: Buffer): PlacedLane {
+    const key = this.#key;
+    event.putKey(key, LANE_SLOTS, bytes);
+    const known = key.isWhole ? this.#laneCache.find(key.bytes, 0, key.length) : NONE;
+    if (known !== NONE) return this.#lanes[known] as PlacedLane;
+    const text = (slot: number): string | null => readLabel(textOf(event, bytes, slot));
+    const { label, id } = readPid(textOf(event, bytes, PID));
+    const device = wholeNumber(text(DEVICE)) ?? wholeNumber(id);
+    const stream = text(STREAM) ?? text(TID);
     // A process is a device as Kineto writes; another number was put there by a merger of files.
-    const process = label ?? (id !== null && wholeOf(id) !== device ? id : null);
-    const lane = {
-      lane: this.lanes.add({ process, label, device, stream: stream === null ? null : streamOf(stream) }),
-      label: this.#host.labels.add(label),
-    };
-    this.#byRawLane.set(raw, lane);
-    return lane;
+    const process = label ?? (id !== null && wholeNumber(id) !== device ? id : null);
+    const lane = this.lanes.add({ process, label, device, stream: stream === null ? null : streamOf(stream) });
+    this.#lanes[lane] ??= { lane, label: this.#host.labels.add(label) };
+    if (key.isWhole) this.#laneCache.keep(key.bytes, 0, key.length, lane);
+    return this.#lanes[lane];
   }
 
-  /** The four as the file has them; empty where not recorded. */
-  shape(grid: string, block: string, shared: string, registers: string): number {
-    const raw = `${grid}|${block}|${shared}|${registers}`;
-    const known = this.#byRawShape.get(raw);
-    if (known !== undefined) return known;
+  #shape(event: EventScanner, bytes: Buffer): number {
+    const key = this.#key;
+    event.putKey(key, SHAPE_SLOTS, bytes);
+    const known = key.isWhole ? this.#shapeCache.find(key.bytes, 0, key.length) : NONE;
+    if (known !== NONE) return known;
     const shape = {
-      grid: dim3Of(grid),
-      block: dim3Of(block),
-      shared_memory_bytes: wholeOf(shared),
-      registers_per_thread: wholeOf(registers),
+      grid: dim3Of(textOf(event, bytes, GRID)),
+      block: dim3Of(textOf(event, bytes, BLOCK)),
+      shared_memory_bytes: wholeNumber(textOf(event, bytes, SHARED_MEMORY)),
+      registers_per_thread: wholeNumber(textOf(event, bytes, REGISTERS)),
     };
-    const position = Object.values(shape).every((value) => value === null) ? NONE : this.shapes.add(shape);
-    this.#byRawShape.set(raw, position);
+    if (Object.values(shape).every((value) => value === null)) return NONE;
+    const position = this.shapes.add(shape);
+    if (key.isWhole) this.#shapeCache.keep(key.bytes, 0, key.length, position);
     return position;
   }
 
@@ -98,7 +128,7 @@ export class GpuSide {
     let kernelsWithoutCall = 0;
     for (let at = 0; at < this.rows.count; at++) {
       const key = this.#correlation.at(at);
-      const isKernel = this.#kind.at(at) === KERNEL_KIND;
+      const isKernel = this.#isKernel.at(at) === 1;
       groups.add(key, isKernel, this.#graph.at(at));
       const slot = calls.slotOf(key);
       if (slot === NONE) {
@@ -125,7 +155,7 @@ export class GpuSide {
   }
 }
 
-function wholeOf(text: string | null): number | null {
+function wholeNumber(text: string | null): number | null {
   return text !== null && /^\d{1,15}(?:\.0+)?$/.test(text) ? Number(text) : null;
 }
 

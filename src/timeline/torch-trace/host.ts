@@ -1,6 +1,8 @@
 import { type HostRows, type HostThread, NONE } from "../../model/timeline.ts";
 import { HostRowsBuilder, Pool } from "../rows.ts";
+import { ByteCache, KeyBuffer } from "./byte-cache.ts";
 import { CallTable, joinKey } from "./calls.ts";
+import { type EventScanner, PID, THREAD_SLOTS, TID, textOf } from "./event.ts";
 import { IdTable } from "./id-table.ts";
 import { NO_THREAD, readLabel, readPid } from "./lanes.ts";
 import { callRole } from "./names.ts";
@@ -30,7 +32,9 @@ export class HostSide {
   #rangeTexts = new Set<number>();
   #operators = new IdTable();
   readonly #roles: number[] = [];
-  readonly #byRawThread = new Map<string, Thread>();
+  readonly #threads: Thread[] = [];
+  readonly #threadCache = new ByteCache();
+  readonly #key = new KeyBuffer();
   readonly #processes = new Pool<string | null>((process) => process ?? "");
   readonly #maxRows: number;
   /** True where there were more calls than are read: nothing is known of any of them then. */
@@ -43,19 +47,27 @@ export class HostSide {
     this.labels.add(null);
   }
 
-  thread(pid: string, tid: string): Thread {
-    const raw = `${pid}\n${tid}`;
-    const known = this.#byRawThread.get(raw);
-    if (known !== undefined) return known;
+  /** The thread that an event of the host names. */
+  thread(event: EventScanner, bytes: Buffer): Thread {
+    const key = this.#key;
+    event.putKey(key, THREAD_SLOTS, bytes);
+    const known = key.isWhole ? this.#threadCache.find(key.bytes, 0, key.length) : NONE;
+    if (known !== NONE) return this.#threads[known] as Thread;
+    const thread = this.#threadOf(textOf(event, bytes, PID), textOf(event, bytes, TID));
+    if (key.isWhole) this.#threadCache.keep(key.bytes, 0, key.length, thread.position);
+    return thread;
+  }
+
+  #threadOf(pid: string, tid: string): Thread {
     const { label, id } = readPid(pid);
     const name = label === null || id === null ? id : `${label} ${id}`;
-    const thread = {
-      position: this.threads.add({ process: name, thread: readLabel(tid) }),
+    const position = this.threads.add({ process: name, thread: readLabel(tid) });
+    this.#threads[position] ??= {
+      position,
       process: this.#processes.add(name),
       label: this.labels.add(label),
     };
-    this.#byRawThread.set(raw, thread);
-    return thread;
+    return this.#threads[position];
   }
 
   /** Of times and texts that were read already. */

@@ -1,3 +1,6 @@
+import { NONE } from "../../model/timeline.ts";
+import { ByteCache } from "./byte-cache.ts";
+
 /** Names of template-heavy libraries reach some thousand characters; what is longer is no name. */
 export const LONGEST_NAME = 65_536;
 
@@ -47,6 +50,7 @@ export class TextPool {
   readonly items: string[] = [];
   /** Bytes that the texts and their spellings in the file take, roughly. */
   bytes = 0;
+  readonly #cache = new ByteCache();
   readonly #byRaw = new Map<string, number>();
   readonly #byText = new Map<string, number>();
   readonly #map: (text: string) => string;
@@ -54,6 +58,15 @@ export class TextPool {
   /** @param map what becomes of a text before it is kept */
   constructor(map: (text: string) => string = (text) => text) {
     this.#map = map;
+  }
+
+  /** Position of the text in the bytes [start, end), without quotes; -1 where it cannot be decoded. */
+  addBytes(bytes: Buffer, start: number, end: number): number {
+    const known = this.#cache.find(bytes, start, end);
+    if (known !== NONE) return known;
+    const position = this.add(bytes.toString("latin1", start, end));
+    if (position >= 0) this.#cache.keep(bytes, start, end, position);
+    return position;
   }
 
   /** Position of the text; -1 where it cannot be decoded. `raw`: see decodeText. */
