@@ -1,9 +1,9 @@
 import type { Recording, TimelineLimits } from "../../model/timeline.ts";
+import type { Dropped } from "../dropped.ts";
 import { HostRowsBuilder, type Pool } from "../rows.ts";
 import type { Captures } from "./captures.ts";
 import type { Clock } from "./clock.ts";
 import type { Database, Table } from "./database.ts";
-import type { Dropped } from "./dropped.ts";
 import type { GpuRowsReader } from "./gpu-rows.ts";
 import { MALFORMED, OUTSIDE, readIntegers } from "./integers.ts";
 import type { Strings } from "./strings.ts";

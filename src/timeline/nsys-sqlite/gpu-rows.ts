@@ -1,11 +1,11 @@
 import type { KernelNames } from "../../model/launch.ts";
 import type { GpuRowKind, Lane, LaunchShape, TimelineLimits } from "../../model/timeline.ts";
+import type { Dropped } from "../dropped.ts";
 import { Refused } from "../refused.ts";
 import { GpuRowsBuilder, Pool } from "../rows.ts";
 import type { Clock } from "./clock.ts";
 import { Correlations } from "./correlations.ts";
 import { type Database, quoted, type Table } from "./database.ts";
-import type { Dropped } from "./dropped.ts";
 import { GraphLaunches } from "./graph-launches.ts";
 import { type IntegerRow, MALFORMED, OUTSIDE, readIntegers } from "./integers.ts";
 import { kernelNames, plainName } from "./names.ts";

@@ -1,13 +1,13 @@
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Compression, ReadFailure } from "../../model/report.ts";
 import type { HostRows, Recording, Timeline, TimelineLimits } from "../../model/timeline.ts";
+import { Dropped } from "../dropped.ts";
 import { Refused } from "../refused.ts";
 import { HostRowsBuilder, Pool } from "../rows.ts";
 import { CallsReader } from "./calls.ts";
 import { Captures } from "./captures.ts";
 import { Clock } from "./clock.ts";
 import { Database, damaged, quoted, type Table } from "./database.ts";
-import { Dropped } from "./dropped.ts";
 import { GpuRowsReader } from "./gpu-rows.ts";
 import { readRanges } from "./ranges.ts";
 import { readMessages, readSession } from "./session.ts";

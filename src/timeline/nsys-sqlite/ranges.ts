@@ -1,9 +1,9 @@
 import type { TimelineLimits } from "../../model/timeline.ts";
+import type { Dropped } from "../dropped.ts";
 import { HostRowsBuilder, type Pool } from "../rows.ts";
 import { faultOf } from "./calls.ts";
 import type { Clock } from "./clock.ts";
 import type { Database, Table } from "./database.ts";
-import type { Dropped } from "./dropped.ts";
 import { readIntegers, textOfHex } from "./integers.ts";
 import type { Strings } from "./strings.ts";
 import type { Threads } from "./threads.ts";

@@ -1,4 +1,4 @@
-import type { Recording } from "../../model/timeline.ts";
+import type { Recording } from "../model/timeline.ts";
 
 type Reason = Recording["dropped"][number]["reason"];
 
