@@ -18,14 +18,14 @@ interface Interval {
 /** API calls by correlation id, as what GPU rows are joined to, before or behind them in the file. */
 export class CallTable {
   readonly #slots = new IdTable();
-  readonly #key = new NumberColumn();
-  readonly #start = new NumberColumn();
-  readonly #end = new NumberColumn();
-  readonly #thread = new NumberColumn();
-  readonly #process = new NumberColumn();
-  readonly #role = new NumberColumn();
+  readonly #key = NumberColumn.wide();
+  readonly #start = NumberColumn.wide();
+  readonly #end = NumberColumn.wide();
+  readonly #thread = NumberColumn.whole();
+  readonly #process = NumberColumn.whole();
+  readonly #role = NumberColumn.small();
   /** Launch calls with this id: more than one where files were merged. */
-  readonly #launches = new NumberColumn();
+  readonly #launches = NumberColumn.whole();
   readonly #isAmbiguous = new Set<number>();
   readonly #captures: CaptureEvent[] = [];
   captureCalls = 0;

@@ -32,51 +32,67 @@ export const THREAD_SLOTS = [PID, TID] as const;
 export const LANE_SLOTS = [PID, TID, DEVICE, STREAM] as const;
 export const SHAPE_SLOTS = [GRID, BLOCK, SHARED_MEMORY, REGISTERS] as const;
 
-type Keys = (readonly (readonly [Uint8Array, number])[])[];
-
-function keys(entries: readonly (readonly [string, number])[]): Keys {
-  const table: Keys = [];
-  for (const [name, slot] of entries) {
-    table[name.length] = [...(table[name.length] ?? []), [Buffer.from(name, "latin1"), slot]];
+/** Keys of an event itself, by their length and bytes. */
+function eventSlot(bytes: Buffer, at: number, length: number): number {
+  const first = bytes[at] as number;
+  const second = bytes[at + 1] as number;
+  if (length === 2) {
+    if (first === 0x70 && second === 0x68) return PHASE;
+    return first === 0x74 && second === 0x73 ? TS : UNKNOWN;
   }
-  return table;
+  if (length === 3) {
+    const third = bytes[at + 2] as number;
+    if (third === 0x64 && second === 0x69) return first === 0x70 ? PID : first === 0x74 ? TID : UNKNOWN;
+    if (first === 0x64 && second === 0x75 && third === 0x72) return DUR;
+    return first === 0x63 && second === 0x61 && third === 0x74 ? CATEGORY : UNKNOWN;
+  }
+  if (length !== 4) return UNKNOWN;
+  if (isKey(bytes, at, KEY_NAME)) return NAME;
+  return isKey(bytes, at, KEY_ARGS) ? ARGS : UNKNOWN;
 }
 
-const EVENT_KEYS = keys([
-  ["ph", PHASE],
-  ["cat", CATEGORY],
-  ["name", NAME],
-  ["pid", PID],
-  ["tid", TID],
-  ["ts", TS],
-  ["dur", DUR],
-  ["args", ARGS],
-]);
+const key = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "latin1"));
+const KEY_NAME = key("name");
+const KEY_ARGS = key("args");
+const KEY_GRID = key("grid");
+const KEY_BLOCK = key("block");
+const KEY_BYTES = key("bytes");
+const KEY_DEVICE = key("device");
+const KEY_STREAM = key("stream");
+const KEY_GRAPH_ID = key("graph id");
+const KEY_CORRELATION = key("correlation");
+const KEY_EXTERNAL_ID = key("xternal id");
+const KEY_SHARED_MEMORY = key("shared memory");
+const KEY_GRAPH_NODE_ID = key("graph node id");
+const KEY_REGISTERS = key("registers per thread");
 
-const ARGUMENT_KEYS = keys([
-  ["device", DEVICE],
-  ["stream", STREAM],
-  ["correlation", CORRELATION],
-  ["External id", EXTERNAL_ID],
-  ["external id", EXTERNAL_ID],
-  ["grid", GRID],
-  ["block", BLOCK],
-  ["registers per thread", REGISTERS],
-  ["shared memory", SHARED_MEMORY],
-  ["bytes", BYTES],
-  ["graph id", GRAPH_ID],
-  ["graph node id", GRAPH_NODE_ID],
-]);
+function isKey(bytes: Buffer, from: number, name: Uint8Array): boolean {
+  for (let at = 0; at < name.length; at++) if (bytes[from + at] !== name[at]) return false;
+  return true;
+}
 
-function slotOf(table: Keys, bytes: Buffer, start: number, end: number): number {
-  const candidates = table[end - start];
-  if (candidates === undefined) return UNKNOWN;
-  for (const [name, slot] of candidates) {
-    let at = 0;
-    while (at < name.length && bytes[start + at] === name[at]) at++;
-    if (at === name.length) return slot;
+/** Keys of `args`. `External id` was `external id` in 2021. */
+function argumentSlot(bytes: Buffer, at: number, length: number): number {
+  switch (length) {
+    case 4:
+      return isKey(bytes, at, KEY_GRID) ? GRID : UNKNOWN;
+    case 5:
+      return isKey(bytes, at, KEY_BLOCK) ? BLOCK : isKey(bytes, at, KEY_BYTES) ? BYTES : UNKNOWN;
+    case 6:
+      return isKey(bytes, at, KEY_DEVICE) ? DEVICE : isKey(bytes, at, KEY_STREAM) ? STREAM : UNKNOWN;
+    case 8:
+      return isKey(bytes, at, KEY_GRAPH_ID) ? GRAPH_ID : UNKNOWN;
+    case 11:
+      if (isKey(bytes, at, KEY_CORRELATION)) return CORRELATION;
+      return ((bytes[at] as number) | 0x20) === 0x65 && isKey(bytes, at + 1, KEY_EXTERNAL_ID) ? EXTERNAL_ID : UNKNOWN;
+    case 13:
+      if (isKey(bytes, at, KEY_SHARED_MEMORY)) return SHARED_MEMORY;
+      return isKey(bytes, at, KEY_GRAPH_NODE_ID) ? GRAPH_NODE_ID : UNKNOWN;
+    case 20:
+      return isKey(bytes, at, KEY_REGISTERS) ? REGISTERS : UNKNOWN;
+    default:
+      return UNKNOWN;
   }
-  return UNKNOWN;
 }
 
 /** Phases (`ph`) of the trace event format: complete, and begin or end, which Kineto does not write. */
@@ -124,12 +140,12 @@ export class EventScanner {
     this.isUnambiguous = true;
     this.isComplete = false;
     this.hasPhase = false;
-    const after = this.#object(bytes, from, end, EVENT_KEYS);
+    const after = this.#object(bytes, from, end, false);
     if (after !== SHORT && !this.has(CATEGORY)) this.category = NOT_NEEDED;
     return after;
   }
 
-  #object(bytes: Buffer, from: number, end: number, table: Keys): number {
+  #object(bytes: Buffer, from: number, end: number, isArguments: boolean): number {
     let at = spaceEnd(bytes, from + 1, end);
     if (at < end && bytes[at] === 0x7d) return at + 1;
     for (;;) {
@@ -143,9 +159,10 @@ export class EventScanner {
       if (bytes[at] !== 0x3a) throw new JsonFault("Expected `:` behind a key", at);
       const value = spaceEnd(bytes, at + 1, end);
       if (value >= end) return SHORT;
-      const slot = slotOf(table, bytes, key, keyEnd - 1);
+      const length = keyEnd - 1 - key;
+      const slot = isArguments ? argumentSlot(bytes, key, length) : eventSlot(bytes, key, length);
       const goesInto = slot === ARGS && bytes[value] === 0x7b && this.#needsArguments();
-      at = goesInto ? this.#object(bytes, value, end, ARGUMENT_KEYS) : this.#skipper.valueEnd(bytes, value, end);
+      at = goesInto ? this.#object(bytes, value, end, true) : this.#skipper.valueEnd(bytes, value, end);
       if (at === SHORT) return SHORT;
       if (slot !== UNKNOWN && !this.#take(slot, bytes, value, at)) return this.#skipper.objectEnd(bytes, at, end);
       at = spaceEnd(bytes, at, end);

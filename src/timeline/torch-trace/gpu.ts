@@ -40,10 +40,11 @@ export class GpuSide {
   readonly rows = new GpuRowsBuilder();
   readonly lanes = new Pool<DraftLane>((lane) => JSON.stringify(lane));
   readonly shapes = new Pool<LaunchShape>((shape) => JSON.stringify(shape));
-  readonly #isKernel = new NumberColumn();
-  readonly #correlation = new NumberColumn();
-  readonly #external = new NumberColumn();
-  readonly #graph = new NumberColumn();
+  readonly #isKernel = NumberColumn.small();
+  readonly #correlation = NumberColumn.wide();
+  readonly #external = NumberColumn.wide();
+  /** Graph of a row: NaN where it is not from one, 0 where it is not named. Absent as long as no row is from one. */
+  #graph: NumberColumn | null = null;
   readonly #lanes: PlacedLane[] = [];
   readonly #laneCache = new ByteCache();
   readonly #shapeCache = new ByteCache();
@@ -65,7 +66,7 @@ export class GpuSide {
     const graph = wholeOf(event, bytes, GRAPH_ID);
     const isNode = graph > 0 || wholeOf(event, bytes, GRAPH_NODE_ID) > 0;
     const isKernel = kind === "kernel";
-    this.rows.add({
+    const at = this.rows.add({
       kind,
       start_ns,
       end_ns,
@@ -78,13 +79,20 @@ export class GpuSide {
       op: NONE,
       in_graph: isNode,
     });
+    if (isNode) this.#graph ??= this.#startGraphs(at);
+    this.#graph?.push(graph > 0 ? graph : isNode ? 0 : Number.NaN);
     this.#isKernel.push(isKernel ? 1 : 0);
     this.#correlation.push(joinKey(label, correlation));
     this.#external.push(joinKey(label, external));
-    this.#graph.push(graph > 0 ? graph : isNode ? 0 : Number.NaN);
     if (Number.isNaN(correlation) || Number.isNaN(external)) return;
     this.#withBothIds++;
     if (correlation === external) this.#withEqualIds++;
+  }
+
+  #startGraphs(rowsBefore: number): NumberColumn {
+    const graphs = NumberColumn.wide();
+    while (graphs.length < rowsBefore) graphs.push(Number.NaN);
+    return graphs;
   }
 
   #lane(event: EventScanner, bytes: Buffer): PlacedLane {
@@ -129,7 +137,7 @@ export class GpuSide {
     for (let at = 0; at < this.rows.count; at++) {
       const key = this.#correlation.at(at);
       const isKernel = this.#isKernel.at(at) === 1;
-      groups.add(key, isKernel, this.#graph.at(at));
+      groups.add(key, isKernel, this.#graph?.at(at) ?? Number.NaN);
       const slot = calls.slotOf(key);
       if (slot === NONE) {
         if (isKernel) kernelsWithoutCall++;

@@ -7,9 +7,12 @@ export const SHORT = -1;
 /** From here on a string is searched by the runtime, which costs a call and then takes many bytes at once. */
 const LONG_STRING = 48;
 
-const [QUOTE, BACKSLASH, COMMA, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = [
-  0x22, 0x5c, 0x2c, 0x5b, 0x5d, 0x7b, 0x7d,
-];
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
 
 /** What is wrong, and where in the bytes at hand. */
 export class JsonFault extends Error {
@@ -21,13 +24,15 @@ export class JsonFault extends Error {
   }
 }
 
-export const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-
 /** Position of the first byte that is no white space; `end` where there is none. */
 export function spaceEnd(bytes: Buffer, from: number, end: number): number {
   let at = from;
-  while (at < end && isSpace(bytes[at] as number)) at++;
-  return at;
+  while (at < end) {
+    const byte = bytes[at] as number;
+    if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) return at;
+    at++;
+  }
+  return end;
 }
 
 /** Position behind the closing quote of the string whose content begins at `from`. */
@@ -69,7 +74,7 @@ export class ValueSkipper {
       return this.#follow(bytes, from, end);
     }
     let at = from;
-    while (at < end && isPrimitive(bytes[at] as number)) at++;
+    while (at < end && PRIMITIVE[bytes[at] as number] === 1) at++;
     if (at === end) return SHORT;
     if (at === from) throw new JsonFault(`Expected a value, found byte ${hex(byte)}`, from);
     return at;
@@ -77,7 +82,7 @@ export class ValueSkipper {
 
   /** Position behind the brace that closes the object inside which `from` is. */
   objectEnd(bytes: Buffer, from: number, end: number): number {
-    this.#open[0] = OPEN_BRACE as number;
+    this.#open[0] = OPEN_BRACE;
     this.#depth = 1;
     return this.#follow(bytes, from, end);
   }
@@ -92,7 +97,7 @@ export class ValueSkipper {
         continue;
       }
       at++;
-      if (byte < (OPEN_BRACKET as number)) continue;
+      if (byte < OPEN_BRACKET) continue;
       if (this.#bracket(byte, at - 1) && this.#depth === 0) return at;
     }
     return SHORT;
@@ -121,7 +126,7 @@ export class ValueSkipper {
         if (this.#depth === 0) return { at, rest: 0 };
         continue;
       }
-      if (this.#depth === 0 && this.#isStarted && !isPrimitive(byte)) return { at, rest: 0 };
+      if (this.#depth === 0 && this.#isStarted && PRIMITIVE[byte] === 0) return { at, rest: 0 };
       this.#isStarted = true;
       at++;
       if (byte === QUOTE) this.#isInString = true;
@@ -145,15 +150,9 @@ export class ValueSkipper {
   }
 }
 
-/** Numbers, `true`, `null`, `NaN`: everything up to a comma, a bracket, a quote or white space. */
-const isPrimitive = (byte: number): boolean =>
-  byte > 0x20 &&
-  byte !== COMMA &&
-  byte !== CLOSE_BRACE &&
-  byte !== CLOSE_BRACKET &&
-  byte !== QUOTE &&
-  byte !== 0x3a &&
-  byte !== OPEN_BRACE &&
-  byte !== OPEN_BRACKET;
+/** 1 for the bytes of numbers, `true`, `null`, `NaN`: all but white space and what has a meaning in JSON. */
+const PRIMITIVE = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte > 0x20 && !'",:[]{}'.includes(String.fromCharCode(byte)) ? 1 : 0,
+);
 
 export const hex = (byte: number): string => `0x${byte.toString(16).padStart(2, "0")}`;

@@ -6,10 +6,10 @@ import { IdTable } from "./id-table.ts";
 /** GPU rows by correlation id: those of one launch have the same. */
 export class LaunchGroups {
   readonly #table = new IdTable();
-  readonly #key = new NumberColumn();
-  readonly #kernels = new NumberColumn();
-  /** NaN: no row says that it is a graph's; 0: one does, but not which. */
-  readonly #graph = new NumberColumn();
+  readonly #key = NumberColumn.wide();
+  readonly #kernels = NumberColumn.whole();
+  /** Graph of a group, where a row says that it is a graph's; 0: but not which. */
+  readonly #graphs = new Map<number, number>();
 
   /** @param key NaN: none. `graph`: id of the graph, 0 where it is unknown, NaN where the row is not a graph's. */
   add(key: number, isKernel: boolean, graph: number): void {
@@ -20,22 +20,22 @@ export class LaunchGroups {
       this.#table.set(key, group);
       this.#key.push(key);
       this.#kernels.push(0);
-      this.#graph.push(Number.NaN);
     }
     if (isKernel) this.#kernels.set(group, this.#kernels.at(group) + 1);
-    if (!Number.isNaN(graph)) this.#graph.set(group, graph);
+    if (!Number.isNaN(graph)) this.#graphs.set(group, graph);
   }
 
+  /** `graph`: 0 where it is unknown or there is none. */
   get(key: number): { readonly kernels: number; readonly graph: number } | null {
     const group = this.#table.get(key);
-    return group === NONE ? null : { kernels: this.#kernels.at(group), graph: this.#graph.at(group) };
+    return group === NONE ? null : { kernels: this.#kernels.at(group), graph: this.#graphs.get(group) ?? 0 };
   }
 
   /** Ids of several kernels, none of which is a node of a graph. */
   sharedOutsideGraphs(calls: CallTable): number {
     let shared = 0;
     for (let group = 0; group < this.#key.length; group++) {
-      if (this.#kernels.at(group) < 2 || !Number.isNaN(this.#graph.at(group))) continue;
+      if (this.#kernels.at(group) < 2 || this.#graphs.has(group)) continue;
       const slot = calls.slotOf(this.#key.at(group));
       if (slot === NONE || !calls.isGraphLaunch(slot)) shared++;
     }
