@@ -32,7 +32,13 @@ export interface LaunchColumns {
   readonly timeline: Uint16Array;
   readonly row: Uint32Array;
   readonly ordinal: Uint32Array;
+  /** Position in PHASES. */
   readonly phase: Uint8Array;
+  /** Impossible ones clipped. */
+  readonly duration_ns: Float64Array;
+  readonly exclusive_ns: Float64Array;
+  /** What was clipped off; null where nothing was in any timeline. */
+  readonly clipped_ns: Float64Array | null;
 }
 
 const UNKNOWN_SHAPE: LaunchShape = { grid: null, block: null, shared_memory_bytes: null, registers_per_thread: null };
@@ -108,6 +114,9 @@ export function launchColumns(sources: readonly Source[]): LaunchColumns {
     row: new Uint32Array(total),
     ordinal: new Uint32Array(total),
     phase: new Uint8Array(total),
+    duration_ns: new Float64Array(total),
+    exclusive_ns: new Float64Array(total),
+    clipped_ns: sources.some(({ lanes }) => lanes.impossible.count > 0) ? new Float64Array(total) : null,
   };
   for (const [timeline, source] of sources.entries()) {
     const ordinals = new Uint32Array(ids.kernels.length);
@@ -115,6 +124,8 @@ export function launchColumns(sources: readonly Source[]): LaunchColumns {
     const hasPhases = source.steps.null_reason === null;
     const phases = new Map(PHASES.map((phase, position) => [phase, position]));
     const unknown = phases.get("unknown") ?? 0;
+    const { start_ns, end_ns } = source.timeline.rows;
+    const { end_ns: ends, exclusive_ns } = source.lanes;
     for (let row = 0; row < groupsOfRow.length; row += 1) {
       const group = Number(groupsOfRow[row]);
       if (group === NONE) continue;
@@ -125,6 +136,9 @@ export function launchColumns(sources: readonly Source[]): LaunchColumns {
       columns.row[at] = row;
       columns.ordinal[at] = Number(ordinals[kernel]);
       ordinals[kernel] = Number(ordinals[kernel]) + 1;
+      columns.duration_ns[at] = Number(ends[row]) - Number(start_ns[row]);
+      columns.exclusive_ns[at] = Number(exclusive_ns[row]);
+      if (columns.clipped_ns !== null) columns.clipped_ns[at] = Number(end_ns[row]) - Number(ends[row]);
       columns.phase[at] = hasPhases ? Number(phases.get(phaseOfRow(source.steps, row))) : unknown;
     }
   }

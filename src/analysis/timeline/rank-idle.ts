@@ -2,7 +2,7 @@ import { byNumber, byNumberDescending, byText, inOrder } from "../../base/order.
 import type { Finding } from "../../model/finding.ts";
 import { percent, roundHalfUp } from "../format.ts";
 import { type Gaps, gapsOf, largestGaps } from "./gaps.ts";
-import { type HostCall, hostInGaps } from "./host-in-gaps.ts";
+import { type HostCall, type HostInGaps, hostInEach, hostInGaps } from "./host-in-gaps.ts";
 import type { Source } from "./launches.ts";
 import type { Idle, IdleGap } from "./ranking.ts";
 import { finding, shortened } from "./refusal.ts";
@@ -17,7 +17,7 @@ export interface IdleTimes {
   readonly wall_ns: number;
 }
 
-function gapAt(source: Source, timeline: number, gaps: Gaps, gap: number): IdleGap {
+function gapAt(source: Source, timeline: number, gaps: Gaps, gap: number, host: HostInGaps): IdleGap {
   const { rows, names } = source.timeline;
   const [start, end] = [Number(gaps.gaps.start_ns[gap]), Number(gaps.gaps.end_ns[gap])];
   const use = gaps.uses[Number(gaps.gaps.use[gap])];
@@ -30,7 +30,7 @@ function gapAt(source: Source, timeline: number, gaps: Gaps, gap: number): IdleG
     device: use?.device ?? null,
     after: nameOf(Number(gaps.gaps.after[gap])),
     before: nameOf(Number(gaps.gaps.before[gap])),
-    host: hostInGaps(source.timeline, gaps, [gap]),
+    host,
   };
 }
 
@@ -40,8 +40,7 @@ function hostCalls(sources: readonly Source[], all: readonly Gaps[]): Idle["host
   for (const [position, source] of sources.entries()) {
     const gaps = all[position];
     if (gaps === undefined) continue;
-    const places = Uint32Array.from({ length: gaps.gaps.count }, (_, gap) => gap);
-    const { calls, null_reason } = hostInGaps(source.timeline, gaps, places);
+    const { calls, null_reason } = hostInGaps(source.timeline, gaps);
     if (calls === null) return { calls: null, null_reason };
     for (const call of calls) {
       const entry = byName.get(call.name) ?? { calls: 0, overlap_us: 0 };
@@ -68,11 +67,11 @@ export function idleOf(sources: readonly Source[]): IdleTimes {
   const largest = sources
     .flatMap((source, timeline) => {
       const gaps = all[timeline];
-      return gaps === undefined
-        ? []
-        : largestGaps(gaps.gaps, GAPS_LISTED).map((gap) => ({ source, timeline, gaps, gap }));
+      if (gaps === undefined) return [];
+      const positions = largestGaps(gaps.gaps, GAPS_LISTED);
+      const hosts = hostInEach(source.timeline, gaps, positions);
+      return hosts.map((host, place) => gapAt(source, timeline, gaps, positions[place] ?? 0, host));
     })
-    .map(({ source, timeline, gaps, gap }) => gapAt(source, timeline, gaps, gap))
     .sort(
       inOrder<IdleGap>(
         byNumberDescending((gap) => gap.duration_us),
@@ -118,7 +117,10 @@ export function idleFinding(idle: Idle, wallUs: number): Finding | null {
     return finding("span_holds_one_long_gap", "warning", message, { ...evidence, busy_share_without_gap: without });
   }
   const host = idle.host.calls?.[0];
-  const meanwhile = host === undefined ? "" : ` The host was mostly in ${host.name}.`;
+  const meanwhile =
+    host === undefined
+      ? ""
+      : ` Of the host's calls in that time ${host.name} took longest: ${roundHalfUp(host.overlap_us, 0)} of ${roundHalfUp(idle.total_us, 0)} us.`;
   const message = `the GPU is busy for ${percent(busy)} of the span: kernels are not the bottleneck here, what feeds them is; ${TRACER}.${meanwhile}`;
   return finding("gpu_mostly_idle", "warning", message, evidence);
 }

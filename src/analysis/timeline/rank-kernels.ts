@@ -20,59 +20,38 @@ interface Sums {
   clipped: number;
 }
 
-/** The launches of one kernel, group by group. */
-class KernelLaunches {
-  readonly #columns: LaunchColumns;
-  readonly #sources: readonly Source[];
-
-  constructor(columns: LaunchColumns, sources: readonly Source[]) {
-    this.#columns = columns;
-    this.#sources = sources;
+function sumsOf(
+  { duration_ns, exclusive_ns, clipped_ns }: LaunchColumns,
+  { from, to }: LaunchColumns["groups"][number],
+): Sums {
+  const sums = { exclusive: 0, recorded: 0, clipped: 0 };
+  for (let at = from; at < to; at += 1) {
+    sums.exclusive += Number(exclusive_ns[at]);
+    sums.recorded += Number(duration_ns[at]);
   }
-
-  durationNs(at: number): number {
-    const source = this.#sources[Number(this.#columns.timeline[at])];
-    const row = Number(this.#columns.row[at]);
-    return Number(source?.lanes.end_ns[row]) - Number(source?.timeline.rows.start_ns[row]);
+  for (let at = from; clipped_ns !== null && at < to; at += 1) {
+    const clipped = Number(clipped_ns[at]);
+    sums.recorded += clipped;
+    if (clipped > 0) sums.clipped += 1;
   }
+  return sums;
+}
 
-  exclusiveNs(at: number): number {
-    return Number(this.#sources[Number(this.#columns.timeline[at])]?.lanes.exclusive_ns[Number(this.#columns.row[at])]);
-  }
-
-  recordedNs(at: number): number {
-    const rows = this.#sources[Number(this.#columns.timeline[at])]?.timeline.rows;
-    const row = Number(this.#columns.row[at]);
-    return Number(rows?.end_ns[row]) - Number(rows?.start_ns[row]);
-  }
-
-  sums(from: number, to: number): Sums {
-    const sums = { exclusive: 0, recorded: 0, clipped: 0 };
-    for (let at = from; at < to; at += 1) {
-      const recorded = this.recordedNs(at);
-      sums.exclusive += this.exclusiveNs(at);
-      sums.recorded += recorded;
-      if (recorded !== this.durationNs(at)) sums.clipped += 1;
+/** Launches at some places of the columns, which ascend by timeline. */
+function rowsAt({ timeline, row, ordinal }: LaunchColumns, places: Uint32Array): LaunchRows[] {
+  const result: LaunchRows[] = [];
+  for (let from = 0, to = 0; from < places.length; from = to) {
+    const own = Number(timeline[Number(places[from])]);
+    while (to < places.length && timeline[Number(places[to])] === own) to += 1;
+    const part = places.subarray(from, to);
+    const [rows, ordinals] = [new Uint32Array(part.length), new Uint32Array(part.length)];
+    for (let launch = 0; launch < part.length; launch += 1) {
+      rows[launch] = Number(row[Number(part[launch])]);
+      ordinals[launch] = Number(ordinal[Number(part[launch])]);
     }
-    return sums;
+    result.push({ timeline: own, rows, ordinals });
   }
-
-  /** Launches at some places of the columns, which ascend by timeline. */
-  rowsAt(places: Uint32Array): LaunchRows[] {
-    const { timeline, row, ordinal } = this.#columns;
-    const result: LaunchRows[] = [];
-    for (let from = 0, to = 0; from < places.length; from = to) {
-      const own = Number(timeline[Number(places[from])]);
-      while (to < places.length && timeline[Number(places[to])] === own) to += 1;
-      const part = places.subarray(from, to);
-      result.push({
-        timeline: own,
-        rows: part.map((place) => Number(row[place])),
-        ordinals: part.map((place) => Number(ordinal[place])),
-      });
-    }
-    return result;
-  }
+  return result;
 }
 
 interface ShapeResult {
@@ -111,7 +90,7 @@ interface Clusters {
 }
 
 function clustersOf(
-  launches: KernelLaunches,
+  columns: LaunchColumns,
   { from, to }: LaunchColumns["groups"][number],
   sorted: Float64Array,
 ): Clusters {
@@ -128,41 +107,35 @@ function clustersOf(
   const medians = new Uint32Array(count).fill(to);
   const next = begins.slice();
   for (let at = from; at < to; at += 1) {
-    const duration = launches.durationNs(at);
+    const duration = Number(columns.duration_ns[at]);
     const cluster = count === 1 ? 0 : clusterAt(lowest, duration);
     const place = Number(next[cluster]);
     places[place] = at;
     next[cluster] = place + 1;
-    exclusive[cluster] = Number(exclusive[cluster]) + launches.exclusiveNs(at);
+    exclusive[cluster] = Number(exclusive[cluster]) + Number(columns.exclusive_ns[at]);
     if (duration === middles[cluster] && medians[cluster] === to) medians[cluster] = at;
   }
   return { begins, places, exclusive, medians };
 }
 
-function shapeOf(
-  columns: LaunchColumns,
-  launches: KernelLaunches,
-  group: LaunchColumns["groups"][number],
-): ShapeResult {
+function shapeOf(columns: LaunchColumns, group: LaunchColumns["groups"][number]): ShapeResult {
   const { from, to } = group;
-  const sorted = new Float64Array(to - from);
-  for (let at = from; at < to; at += 1) sorted[at - from] = launches.durationNs(at);
-  sorted.sort();
-  const { begins, places, exclusive, medians } = clustersOf(launches, group, sorted);
+  const sorted = columns.duration_ns.slice(from, to).sort();
+  const { begins, places, exclusive, medians } = clustersOf(columns, group, sorted);
   const order = Array.from(exclusive, (_, cluster) => cluster).sort(
     inOrder<number>(
       byNumberDescending((cluster) => Number(exclusive[cluster])),
       byNumber((cluster) => cluster),
     ),
   );
-  const sums = launches.sums(from, to);
+  const sums = sumsOf(columns, group);
   const clusters = order.slice(0, CLUSTERS_LISTED).map((cluster): Omit<RankedCluster, "share_of_kernel"> => {
     const median = Number(medians[cluster]);
     return {
       timing: timingOfSorted(sorted.subarray(begins[cluster], begins[cluster + 1]), NS_PER_US, "timeline"),
       exclusive_us: Number(exclusive[cluster]) / NS_PER_US,
       median_launch: { timeline: Number(columns.timeline[median]), row: Number(columns.row[median]) },
-      launches: launches.rowsAt(places.subarray(begins[cluster], begins[cluster + 1])),
+      launches: rowsAt(columns, places.subarray(begins[cluster], begins[cluster + 1])),
     };
   });
   const { grid, block, shared_memory_bytes, registers_per_thread } = columns.shapes[group.shape] ?? {
@@ -184,18 +157,14 @@ function shapeOf(
   return { shape, sorted, sums, first: from };
 }
 
-function phasesOf(
-  columns: LaunchColumns,
-  launches: KernelLaunches,
-  groups: readonly LaunchColumns["groups"][number][],
-): PhaseTime[] {
+function phasesOf(columns: LaunchColumns, groups: readonly LaunchColumns["groups"][number][]): PhaseTime[] {
   const counts = new Float64Array(PHASES.length);
   const ns = new Float64Array(PHASES.length);
   for (const { from, to } of groups)
     for (let at = from; at < to; at += 1) {
       const phase = Number(columns.phase[at]);
       counts[phase] = Number(counts[phase]) + 1;
-      ns[phase] = Number(ns[phase]) + launches.exclusiveNs(at);
+      ns[phase] = Number(ns[phase]) + Number(columns.exclusive_ns[at]);
     }
   return PHASES.flatMap((phase, position) =>
     counts[position] === 0
@@ -217,7 +186,6 @@ export function rankKernels(
   hasPhases: boolean,
 ): RankedKernel[] {
   const columns = launchColumns(sources);
-  const launches = new KernelLaunches(columns, sources);
   const byKernel = new Map<number, LaunchColumns["groups"][number][]>();
   for (const group of columns.groups) {
     const own = byKernel.get(group.kernel);
@@ -226,7 +194,7 @@ export function rankKernels(
   }
   const kernels = [...byKernel].map(([kernel, groups]): Omit<RankedKernel, "share_of_kernels"> => {
     const shapes = groups
-      .map((group) => shapeOf(columns, launches, group))
+      .map((group) => shapeOf(columns, group))
       .sort(
         inOrder<ShapeResult>(
           byNumberDescending(({ sums }) => sums.exclusive),
@@ -273,7 +241,7 @@ export function rankKernels(
       share_of_busy: busy_us === null ? null : share(exclusive_us, busy_us),
       share_of_wall: wall_us === null ? null : share(exclusive_us, wall_us),
       launches_by_timeline: byTimeline,
-      phases: hasPhases ? phasesOf(columns, launches, groups) : null,
+      phases: hasPhases ? phasesOf(columns, groups) : null,
       shapes: shapes.slice(0, SHAPES_LISTED).map(({ shape }) => ({
         ...shape,
         clusters: shape.clusters.map((cluster) => ({

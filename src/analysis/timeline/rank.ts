@@ -225,7 +225,8 @@ function rankRows(
     );
   const recorded = exactSumUs(kernels.map((kernel) => kernel.recorded_us));
   const exclusive = exactSumUs(kernels.map((kernel) => kernel.exclusive_us));
-  const clippedSum = views.reduce((sum, view) => sum + view.kernel_sum_ns, 0) / 1000;
+  const clippedNs = views.reduce((sum, view) => sum + view.kernel_sum_ns, 0);
+  const overlapUs = Math.max(0, clippedNs - Math.round(exclusive * 1000)) / 1000;
   const first = idle === null || wall_us === null ? null : idleFinding(idle, wall_us);
   const missed = window === null ? null : hotKernelsMissed(judged);
   return ok({
@@ -240,9 +241,7 @@ function rankRows(
     overlap_between_streams_us: sumUs(views.map((view) => view.overlap_between_streams.ns)),
     kernel_overlap_between_streams_us: sumUs(views.map((view) => view.kernel_overlap_between_streams.ns)),
     overlap_on_streams:
-      starts === null
-        ? { pairs: views.reduce((sum, view) => sum + view.overlap_pairs, 0), us: Math.max(0, clippedSum - exclusive) }
-        : null,
+      starts === null ? { pairs: views.reduce((sum, view) => sum + view.overlap_pairs, 0), us: overlapUs } : null,
     idle,
     phases: phases.phases,
     kernels: kernels.slice(0, topN),
