@@ -169,10 +169,10 @@ export function madeTimeline({
 }
 
 /** `count` launches of one kernel, one after another, `period` microseconds apart. */
-export function* launches(
+export function launches(
   name: string,
   count: number,
   { from = 0, period = 20, us = 10, ...rest }: { from?: number; period?: number; us?: number } & Partial<MadeRow> = {},
-): Generator<MadeRow> {
-  for (let launch = 0; launch < count; launch += 1) yield { name, at: from + launch * period, us, ...rest };
+): MadeRow[] {
+  return Array.from({ length: count }, (_, launch) => ({ name, at: from + launch * period, us, ...rest }));
 }
