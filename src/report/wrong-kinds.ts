@@ -5,6 +5,7 @@ const EXPECTED =
 const RECORD = "record a report: ncu --set full -o NAME PROGRAM";
 const RAW_PAGE = "export the raw page: ncu --import FILE.ncu-rep --csv --page raw --print-units base";
 const NO_COUNTERS = `it is a timeline and holds no counters; ${RECORD}`;
+const EXPORT = `export it and give the timeline: nsys export --type sqlite FILE.nsys-rep; for counters ${RECORD}`;
 const NO_MEASUREMENTS = `it is compiled code without measurements; ${RECORD}`;
 const UNPACK = "unpack it and give the report inside";
 
@@ -34,7 +35,7 @@ const NSYS_TABLES = /CUPTI_ACTIVITY|TARGET_INFO_|META_DATA_CAPTURE|NVTX_EVENTS/;
 const FOREIGN_KINDS: readonly WrongKind[] = [
   {
     name: "an Nsight Systems report (.nsys-rep)",
-    hint: NO_COUNTERS,
+    hint: EXPORT,
     is: starts("NVIDIA Tegra Profiler Report"),
   },
   {

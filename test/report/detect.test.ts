@@ -128,7 +128,7 @@ const WRONG: readonly { kind: string; bytes: Uint8Array; code: string; found: Re
     bytes: text("NVIDIA Tegra Profiler Report 36398880.\n\u000b"),
     code: "wrong_kind",
     found: /nsys-rep/,
-    hint: /no counters/,
+    hint: /nsys export --type sqlite/,
   },
   {
     kind: "nsys stats",
