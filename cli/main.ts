@@ -44,6 +44,17 @@ function program(run: (command: Promise<ExitCode>) => Promise<void>): Command {
     );
 
   root
+    .command("stages")
+    .summary("the pipeline stage of each kernel name on standard input")
+    .description(
+      "Reads kernel names on standard input, one a line (demangled, mangled or base names), and prints a JSON line for each: name, stage, family, the rule that matched, confidence from 0 to 1.",
+    )
+    .addHelpText("after", EXIT_HELP)
+    .action(() =>
+      run(import("./commands/stages.ts").then((command) => command.stagesCommand(process.stdin, process.stdout))),
+    );
+
+  root
     .command("serve")
     .summary("run the service")
     .description(

@@ -835,7 +835,7 @@ export interface components {
             wall_clock_us: number | null;
             /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
             fraction_of_pipeline: number | null;
-            pipeline_stage: string | null;
+            pipeline_stage: ("moe_routing" | "moe_dispatch" | "moe_expert" | "moe_combine" | "mla_prefill" | "mla_decode" | "attention" | "attention_decode" | "attention_prefill" | "attention_sparse_index" | "linear_attn" | "comm" | "gemm" | "kv_cache" | "memcpy" | "embedding" | "quantize" | "norm" | "rope" | "activation" | "elementwise" | "sampling" | "other") | null;
             optimization_headroom: string | null;
             detail: {
                 /** @description the launch that the verdict is of */
@@ -1065,10 +1065,16 @@ export interface components {
                     mangled: string | null;
                 };
                 stage: {
-                    stage: string;
-                    family: string;
+                    /** @enum {string} */
+                    stage: "moe_routing" | "moe_dispatch" | "moe_expert" | "moe_combine" | "mla_prefill" | "mla_decode" | "attention" | "attention_decode" | "attention_prefill" | "attention_sparse_index" | "linear_attn" | "comm" | "gemm" | "kv_cache" | "memcpy" | "embedding" | "quantize" | "norm" | "rope" | "activation" | "elementwise" | "sampling" | "other";
+                    /** @enum {string} */
+                    family: "moe" | "attention" | "comm" | "gemm" | "memory" | "elementwise" | "sampling" | "other";
+                    /** @description the rule that matched, and behind + what the context changed */
                     rule: string;
+                    /** @description how far the name is enough; below 0.5 a hint, below 0.2 unknown */
                     confidence: number;
+                    /** @description further stages that the name does not exclude, likeliest first */
+                    alternatives: ("moe_routing" | "moe_dispatch" | "moe_expert" | "moe_combine" | "mla_prefill" | "mla_decode" | "attention" | "attention_decode" | "attention_prefill" | "attention_sparse_index" | "linear_attn" | "comm" | "gemm" | "kv_cache" | "memcpy" | "embedding" | "quantize" | "norm" | "rope" | "activation" | "elementwise" | "sampling" | "other")[];
                 } | null;
                 timing: components["schemas"]["Timing"];
                 /** @description of the summed time of all kernels in the report */
@@ -1098,7 +1104,7 @@ export interface components {
             wall_clock_us: number | null;
             /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
             fraction_of_pipeline: number | null;
-            pipeline_stage: string | null;
+            pipeline_stage: ("moe_routing" | "moe_dispatch" | "moe_expert" | "moe_combine" | "mla_prefill" | "mla_decode" | "attention" | "attention_decode" | "attention_prefill" | "attention_sparse_index" | "linear_attn" | "comm" | "gemm" | "kv_cache" | "memcpy" | "embedding" | "quantize" | "norm" | "rope" | "activation" | "elementwise" | "sampling" | "other") | null;
             optimization_headroom: string | null;
             /** @constant */
             kind: "kernel";
@@ -1333,10 +1339,16 @@ export interface components {
                     mangled: string | null;
                 };
                 stage: {
-                    stage: string;
-                    family: string;
+                    /** @enum {string} */
+                    stage: "moe_routing" | "moe_dispatch" | "moe_expert" | "moe_combine" | "mla_prefill" | "mla_decode" | "attention" | "attention_decode" | "attention_prefill" | "attention_sparse_index" | "linear_attn" | "comm" | "gemm" | "kv_cache" | "memcpy" | "embedding" | "quantize" | "norm" | "rope" | "activation" | "elementwise" | "sampling" | "other";
+                    /** @enum {string} */
+                    family: "moe" | "attention" | "comm" | "gemm" | "memory" | "elementwise" | "sampling" | "other";
+                    /** @description the rule that matched, and behind + what the context changed */
                     rule: string;
+                    /** @description how far the name is enough; below 0.5 a hint, below 0.2 unknown */
                     confidence: number;
+                    /** @description further stages that the name does not exclude, likeliest first */
+                    alternatives: ("moe_routing" | "moe_dispatch" | "moe_expert" | "moe_combine" | "mla_prefill" | "mla_decode" | "attention" | "attention_decode" | "attention_prefill" | "attention_sparse_index" | "linear_attn" | "comm" | "gemm" | "kv_cache" | "memcpy" | "embedding" | "quantize" | "norm" | "rope" | "activation" | "elementwise" | "sampling" | "other")[];
                 } | null;
                 timing: components["schemas"]["Timing"];
                 /** @description of the summed time of all kernels in the report */

@@ -4,10 +4,10 @@ import { detailOf } from "./detail.ts";
 import { durationProblem, reportedDuration } from "./duration.ts";
 import { type Item, targetOf } from "./kernels.ts";
 import type { NameKey } from "./names.ts";
+import { stageOf } from "./stages/index.ts";
 import type { LaunchAnalysis } from "./verdict.ts";
 
 const NO_TIMELINE = "a report alone does not show the pipeline; it takes a timeline of the whole run";
-const NO_STAGES = "the place of a kernel in the pipeline is not analysed yet";
 
 /** What stands around the verdict of a launch where it speaks for a kernel. */
 export interface EntryContext {
@@ -32,7 +32,8 @@ export function entryOf({
   shareOfReport,
   shareReason,
 }: EntryContext): KernelEntry {
-  const { names } = item.launch;
+  const { names, nvtx } = item.launch;
+  const { stage, family, rule, confidence, alternatives } = stageOf(names, { nvtx: nvtx.map(({ name }) => name) });
   const verdict = detailOf(analysis, item.input.id);
   const { sources, null_reasons: reasons } = verdict;
   const untimed = reasons.wall_clock_us ?? "no launch has a duration";
@@ -49,7 +50,6 @@ export function entryOf({
     if (value === null) reasons[`detail.timing.${name}`] = untimed;
   }
   for (const path of ["fraction_of_pipeline", "detail.share_of_wall"]) reasons[path] = NO_TIMELINE;
-  for (const path of ["pipeline_stage", "detail.stage"]) reasons[path] = NO_STAGES;
   return {
     target: targetOf(item.launch),
     roofline: analysis.roofline,
@@ -60,7 +60,7 @@ export function entryOf({
     warp_stall_reasons: analysis.warp_stall_reasons,
     wall_clock_us: timing.mean_us,
     fraction_of_pipeline: null,
-    pipeline_stage: null,
+    pipeline_stage: stage,
     optimization_headroom: analysis.optimization_headroom,
     detail: {
       ...verdict,
@@ -72,7 +72,7 @@ export function entryOf({
         demangled: names.demangled,
         mangled: names.mangled,
       },
-      stage: null,
+      stage: { stage, family, rule, confidence, alternatives: [...alternatives] },
       timing,
       share_of_report: shareOfReport,
       share_of_wall: null,

@@ -2,12 +2,14 @@ import { z } from "zod";
 import { captureRecordSchema } from "./capture.ts";
 import { findingSchema } from "./finding.ts";
 import {
+  FAMILIES,
   HEADROOM_LEVELS,
   LATENCY_REASONS,
   LIMITERS,
   OCCUPANCY_LIMITS,
   RESULT_SCHEMA_VERSION,
   ROOFLINE_CLASSES,
+  STAGES,
 } from "./words.ts";
 
 export {
@@ -263,11 +265,14 @@ export const kernelNamesSchema = z.object({
   mangled: z.string().nullable(),
 });
 
+const stageNameSchema = z.enum(STAGES);
+
 export const stageSchema = z.object({
-  stage: z.string(),
-  family: z.string(),
-  rule: z.string(),
-  confidence: z.number(),
+  stage: stageNameSchema,
+  family: z.enum(FAMILIES),
+  rule: z.string().describe("the rule that matched, and behind + what the context changed"),
+  confidence: z.number().min(0).max(1).describe("how far the name is enough; below 0.5 a hint, below 0.2 unknown"),
+  alternatives: z.array(stageNameSchema).describe("further stages that the name does not exclude, likeliest first"),
 });
 
 /** What is said of every kernel first; the detail behind it is that of its heaviest cluster. */
@@ -284,7 +289,7 @@ export const kernelFieldsSchema = z.object({
     .describe("share of warp-cycles by group, largest first; groups without any are 0"),
   wall_clock_us: number.describe("mean of one launch"),
   fraction_of_pipeline: fraction,
-  pipeline_stage: z.string().nullable(),
+  pipeline_stage: stageNameSchema.nullable(),
   optimization_headroom: z.string().nullable(),
 });
 

@@ -66,9 +66,30 @@ describe("a pipeline", () => {
     for (const entry of result.kernels) {
       expect(entry.fraction_of_pipeline).toBeNull();
       expect(entry.detail.null_reasons.fraction_of_pipeline).toContain("timeline");
-      expect(entry.detail.null_reasons.pipeline_stage).toBeTruthy();
-      expect(entry.detail.null_reasons["detail.stage"]).toBeTruthy();
     }
+  });
+
+  test("places each kernel in the pipeline by its name and the ranges around it", () => {
+    const nvtx = [{ domain: "", name: "model.layers.3.mlp.gate" }];
+    const placed = pipeline([
+      input([
+        kernel(0, "fused_moe_kernel", 30),
+        kernel(1, "nvjet_tst_64x8_64x16_2x1_v_bz_TNT", 20, { nvtx }),
+        ...launches,
+      ]),
+    ]);
+    const stages = placed.kernels.map(({ target, pipeline_stage }) => [target, pipeline_stage]);
+    expect(stages).toContainEqual(["fused_moe_kernel", "moe_expert"]);
+    expect(stages).toContainEqual(["nvjet_tst_64x8_64x16_2x1_v_bz_TNT", "moe_routing"]);
+    expect(stages).toContainEqual(["a", "other"]);
+    const routed = placed.kernels.find(({ pipeline_stage }) => pipeline_stage === "moe_routing");
+    expect(routed?.detail.stage).toMatchObject({
+      family: "moe",
+      rule: "prefix.nvjet+nvtx:router",
+      alternatives: ["gemm"],
+    });
+    const unknown = placed.kernels.find(({ target }) => target === "a");
+    expect(unknown?.detail.stage?.confidence).toBeLessThan(0.2);
   });
 
   test("lists the top of them, counts all", () => {

@@ -31,11 +31,16 @@ interface RangeRule {
 const RANGES: readonly RangeRule[] = [
   {
     id: "experts",
-    is: /(?:^|[._/: ])(?:routed_)?experts?(?![\w]*shared)(?:$|[._/: \d])|fused_?moe/i,
+    is: /(?:^|[./: ])(?:routed_)?experts?(?:$|[./: \d])|fused_?moe/i,
     stage: "moe_expert",
     takesGemm: true,
   },
-  { id: "router", is: /(?:^|[._/: ])(?:gate|router|routing)(?:$|[._/: ])/i, stage: "moe_routing", takesGemm: true },
+  {
+    id: "router",
+    is: /(?:^|[./: ])(?:moe_)?(?:gate|router|routing)(?:$|[./: ])/i,
+    stage: "moe_routing",
+    takesGemm: true,
+  },
   { id: "sampler", is: /sampl(?:er|ing|e\b)/i, stage: "sampling", takesGemm: false },
   {
     id: "embedding",

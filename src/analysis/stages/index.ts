@@ -49,11 +49,13 @@ function byNames({ demangled, mangled, display, function: base }: KernelNames): 
   return best ?? byName("");
 }
 
+const rounded = (confidence: number): number => Math.round(confidence * 1000) / 1000;
+
 const matched = (rule: Rule, isCut: boolean): StageMatch => ({
   stage: rule.stage,
   family: FAMILY_OF_STAGE[rule.stage],
   rule: rule.id,
-  confidence: isCut ? rule.sure * (rule.deniable ? CUT.deniable : CUT.factor) : rule.sure,
+  confidence: isCut ? rounded(rule.sure * (rule.deniable ? CUT.deniable : CUT.factor)) : rule.sure,
   alternatives: rule.also ?? [],
 });
 
@@ -84,7 +86,7 @@ function entryPoint(spelling: Spelling): StageMatch | null {
     stage,
     family: FAMILY_OF_STAGE[stage],
     rule: `base.${spelling.base}`,
-    confidence: spelling.isCut ? sure * CUT.factor : sure,
+    confidence: spelling.isCut ? rounded(sure * CUT.factor) : sure,
     alternatives,
   };
 }
@@ -100,7 +102,11 @@ function byLaunched(spelling: Spelling): StageMatch {
   // Whether a CUTLASS GEMM is grouped stands among the arguments of the type: what a cut name does not show may be there.
   const isBare = spelling.isCut && inner.stage === "gemm" && (launched?.args.length ?? 0) < 24;
   return isBare
-    ? { ...inner, confidence: inner.confidence * CUT.deniable, alternatives: [...inner.alternatives, "moe_expert"] }
+    ? {
+        ...inner,
+        confidence: rounded(inner.confidence * CUT.deniable),
+        alternatives: [...inner.alternatives, "moe_expert"],
+      }
     : inner;
 }
 

@@ -2,6 +2,8 @@
 const LONGEST = 8192;
 /** Template arguments are read this far: they begin with what was instantiated. */
 const ARGUMENTS = 2048;
+/** Identifiers are read this far: patterns may look for two words with anything between, and need an end to that. */
+const IDENTIFIER = 256;
 /** Nesting of wrappers (`device_kernel<enable_sm90<kernel<…>>>`) that is followed. */
 const WRAPPERS = 4;
 
@@ -54,8 +56,8 @@ function pathOf(path: string): { space: string; base: string } {
     }
   }
   const last = plain.lastIndexOf("::");
-  const base = (last < 0 ? plain : plain.slice(last + 2)).trim();
-  return { space: last < 0 ? "" : plain.slice(0, last + 2), base };
+  const base = (last < 0 ? plain : plain.slice(last + 2, last + 2 + IDENTIFIER)).slice(0, IDENTIFIER).trim();
+  return { space: last < 0 ? "" : plain.slice(Math.max(0, last + 2 - IDENTIFIER), last + 2), base };
 }
 
 /** Where the qualified name begins: behind the return type. `__global__` functions return void, plainly or by a template. */
@@ -126,7 +128,7 @@ function identifiersAt(text: string, from: number): Identifiers {
       while (digit(text.charCodeAt(at)) && length < LONGEST) length = length * 10 + text.charCodeAt(at++) - 48;
       const name = text.slice(at, at + length);
       if (length === 0 || name.length < length) return { names: [...names, name], end: text.length, isCut: true };
-      names.push(name);
+      names.push(name.slice(0, IDENTIFIER));
       at += length;
       if (text[at] === "B" && digit(text.charCodeAt(at + 1))) at += 1;
     } else if (code === 83) {
@@ -215,8 +217,13 @@ export function wordsOf(base: string): string {
   return `_${split}_`;
 }
 
-/** Without separators: `fusedaddrmsnorm`. Vendors' names come off, for they hold words that mean something (`flash`). */
+/** Words inside names of vendors and models: `flash` in FlashInfer, `gemm` in Gemma. */
+const VENDORS = /flashinfer|deepgemm|gemma(?=rms|norm|fused|layer|qk)/g;
+
+/** Without separators: `fusedaddrmsnorm`. Names of vendors and models come off. */
 export function flatOf(base: string): string {
   const flat = base.toLowerCase().replaceAll("_", "");
-  return flat.includes("flashinfer") || flat.includes("deepgemm") ? flat.replace(/flashinfer|deepgemm/g, "") : flat;
+  return flat.includes("flashinfer") || flat.includes("deepgemm") || flat.includes("gemma")
+    ? flat.replace(VENDORS, "")
+    : flat;
 }

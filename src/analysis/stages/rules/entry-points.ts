@@ -45,7 +45,8 @@ export const ENTRY_POINTS: ReadonlyMap<string, EntryPoint> = new Map<string, Ent
   ["resolve_future_token_ids_kernel", ["other", 0.7]],
   ["clamp_position_kernel", ["other", 0.7]],
   ["fast_hadamard_transform_kernel", ["attention_sparse_index", 0.6, "quantize", "other"]],
-  // vLLM
+  // vLLM; dense and MoE Marlin share the name, only the namespace tells
+  ["Marlin", ["gemm", 0.5, "moe_expert"]],
   ["convert_fp8_kernel", ["kv_cache", 0.7, "quantize"]],
   ["segmented_max_reduction", ["quantize", 0.8]],
   ["batched_triton_kernel", ["moe_expert", 0.8]],

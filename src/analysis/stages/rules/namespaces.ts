@@ -44,6 +44,7 @@ export const NAMESPACES: readonly Rule[] = [
   },
   { id: "space.convert-scales", stage: "quantize", on: "space", is: /\bmoe::dev::convertsf\b/, sure: 0.9 },
   { id: "space.marlin-moe", stage: "moe_expert", on: "path", is: /\bmarlin_moe\w*::(?:\w+::)*Marlin/, sure: 0.95 },
+  { id: "space.marlin", stage: "gemm", on: "path", is: /\bmarlin\w*::(?:\w+::)*Marlin/, sure: 0.9 },
   {
     id: "space.grouped",
     stage: "moe_expert",

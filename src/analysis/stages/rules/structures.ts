@@ -1,13 +1,17 @@
 import type { Rule } from "../rule.ts";
 
 /** An integer as nsys (`(int)128`), c++filt (`128`, `128u`) or a mangled name print it. */
-const NUMBER = "(?:\\([\\w ]+\\))?";
+const NUMBER = "(?:\\([\\w ]{1,32}\\))?";
 /** `cute::tuple<cute::C<(int)1>, …>` of any values. */
-const TUPLE = `cute::tuple<(?: *cute::C<${NUMBER}\\d+> *,?)+ *>`;
-/** `CollectiveMainloopFwdSm90<stages, cluster, tile (M, N, K), width of V, …>` of FlashAttention 3. */
-const tile = (k: string, v: string): RegExp =>
+const TUPLE = `cute::tuple< *(?:cute::C<${NUMBER}\\d+>[ ,]*)+>`;
+/**
+ * `CollectiveMainloopFwdSm90<stages, cluster, tile (M, N, K), width of V, …>` of FlashAttention 3, printed or mangled (where
+ * the tile ends in its K, or in references to an earlier equal number).
+ */
+const tile = (k: string, v: string, mangledK: string): RegExp =>
   new RegExp(
-    `CollectiveMainloopFwd\\w*<${NUMBER}\\d+, *${TUPLE}, *cute::tuple<(?: *cute::C<${NUMBER}\\d+> *,){2} *cute::C<${NUMBER}${k}> *>, *${NUMBER}${v}\\b`,
+    `CollectiveMainloopFwd\\w{0,16}<${NUMBER}\\d+, *${TUPLE}, *cute::tuple< *(?:cute::C<${NUMBER}\\d+>[ ,]*){2}cute::C<${NUMBER}${k}> *>, *${NUMBER}${v}\\b|` +
+      `CollectiveMainloopFwd\\w{0,160}?I(?:J\\w{0,96}?)?${mangledK}E+Li${v}EN`,
   );
 
 /**
@@ -19,7 +23,7 @@ export const STRUCTURES: readonly Rule[] = [
     id: "args.fa3-mla-prefill",
     stage: "mla_prefill",
     on: "args",
-    is: tile("192", "128"),
+    is: tile("192", "128", "Li192"),
     also: ["attention_prefill"],
     sure: 0.9,
   },
@@ -27,7 +31,7 @@ export const STRUCTURES: readonly Rule[] = [
     id: "args.fa3-mla-decode",
     stage: "mla_decode",
     on: "args",
-    is: tile("(?:64|576)", "512"),
+    is: tile("\\d+", "512", "(?:Li\\d+|_)"),
     also: ["attention_decode"],
     sure: 0.9,
   },
