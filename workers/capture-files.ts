@@ -1,10 +1,13 @@
-import { open, readdir, readFile, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { open, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { redactor } from "../src/base/redact.ts";
 
 /** Of each file of a log: the beginning says what was started, the end how it ended. */
 const HEAD_BYTES = 256 * 1024;
 const TAIL_BYTES = 768 * 1024;
+
+const READ_PLAIN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * One text of all logs of a capture: what ncu said, what the program printed, run by run. Bounded, without secrets.
@@ -38,11 +41,14 @@ function firstLineEnd(bytes: Buffer): number {
 }
 
 async function readEnds(path: string): Promise<string> {
-  const file = await open(path, "r").catch(() => null);
+  // A program may have put a link or a pipe in its place: neither is followed, and opening never waits.
+  const file = await open(path, READ_PLAIN_FILE).catch(() => null);
   if (file === null) return "";
   try {
-    const { size } = await file.stat();
-    if (size <= HEAD_BYTES + TAIL_BYTES) return await readFile(path, "utf8");
+    const entry = await file.stat();
+    const { size } = entry;
+    if (!entry.isFile()) return "";
+    if (size <= HEAD_BYTES + TAIL_BYTES) return await file.readFile("utf8");
     const { buffer: first } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     const { buffer: last } = await file.read(Buffer.alloc(TAIL_BYTES), 0, TAIL_BYTES, size - TAIL_BYTES);
     // Whole lines only: of a secret that is cut in two neither half would be known.

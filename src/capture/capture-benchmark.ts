@@ -1,3 +1,4 @@
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { CaptureRecord } from "../model/capture.ts";
 import type { BenchmarkWorkload } from "../model/workload.ts";
@@ -27,13 +28,16 @@ export async function captureBenchmark(
   filter: KernelFilter,
 ): Promise<CaptureYield> {
   const { log_pattern, skip_launches } = workload.warm_up;
+  // Its own: what it writes there is neither a log nor a report of the capture.
+  const outputFolder = join(options.folder, "output");
+  await mkdir(outputFolder, { recursive: true, mode: 0o700 });
   const program = fillIn(workload.argv, {
     model: workload.model,
     concurrency: options.request.concurrency,
     seed: SEED,
     gpus: workload.gpus,
     rank: options.request.rank,
-    output_dir: options.folder,
+    output_dir: outputFolder,
   });
   let warmLine: string | null = null;
   let runs = 0;

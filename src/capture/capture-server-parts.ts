@@ -1,3 +1,5 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import type { CaptureRecord } from "../model/capture.ts";
 import type { Finding } from "../model/finding.ts";
 import type { ServerWorkload } from "../model/workload.ts";
@@ -13,7 +15,10 @@ const REQUESTS_PER_WINDOW = 2;
 /** Warm-up takes prompts of its own, so that none of the window is in the engine's prefix cache. */
 export const WARM_UP_SEED = 1_000_003;
 
-export function engineStart(options: Capture, workload: ServerWorkload): EngineStart {
+export async function engineStart(options: Capture, workload: ServerWorkload): Promise<EngineStart> {
+  // Its own: what it writes there is neither a log nor a report.
+  const outputFolder = join(options.engineFolder, "output");
+  await mkdir(outputFolder, { recursive: true, mode: 0o700 });
   return {
     workload,
     argv: fillIn([...workload.argv, ...workload.counter_args], {
@@ -23,7 +28,7 @@ export function engineStart(options: Capture, workload: ServerWorkload): EngineS
       seed: workload.load.seed,
       gpus: workload.gpus,
       rank: options.request.rank,
-      output_dir: options.engineFolder,
+      output_dir: outputFolder,
     }),
     ncu: options.ncu,
     env: options.env,

@@ -2,7 +2,15 @@ import { join } from "node:path";
 import type { CaptureRecord } from "../model/capture.ts";
 import type { Failure } from "../model/profile.ts";
 import type { ServerWorkload } from "../model/workload.ts";
-import { budgetLeft, type Capture, commonPlan, measureLimits, runLimits, wantedCounters } from "./capture-parts.ts";
+import {
+  budgetLeft,
+  type Capture,
+  commonPlan,
+  measureLimits,
+  nothing,
+  runLimits,
+  wantedCounters,
+} from "./capture-parts.ts";
 import {
   concurrencyRecord,
   engineStart,
@@ -13,6 +21,7 @@ import {
 } from "./capture-server-parts.ts";
 import { notedPatternsOf, warmPatternsOf } from "./engine-defaults.ts";
 import type { KernelFilter } from "./kernel-filter.ts";
+import { portTaken } from "./listening-ports.ts";
 import { runLoad } from "./load.ts";
 import type { CounterConcurrency } from "./load-concurrency.ts";
 import { type Pollution, watchLog } from "./log-patterns.ts";
@@ -32,7 +41,13 @@ export async function captureServerPerTool(
   concurrency: CounterConcurrency,
   why: string,
 ): Promise<CaptureYield> {
-  const { argv, env, cwd } = engineStart(options, workload);
+  const taken = await portTaken(workload.port);
+  if (taken !== null)
+    return nothing(taken, options, {
+      engine_session: "per_tool",
+      concurrency: concurrencyRecord(options, concurrency),
+    });
+  const { argv, env, cwd } = await engineStart(options, workload);
   const baseUrl = `http://127.0.0.1:${workload.port}`;
   const { window } = workload;
   let warm: CaptureRecord["warm_up"] = null;

@@ -1,4 +1,4 @@
-import { copyFile } from "node:fs/promises";
+import { copyFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { within } from "../base/deadline.ts";
@@ -25,6 +25,7 @@ import {
 import { captureServerPerTool } from "./capture-server-per-tool.ts";
 import { type Engine, engineDied, launchEngine, releaseAll, STOPPED_GRACE_MS } from "./engine.ts";
 import type { KernelFilter } from "./kernel-filter.ts";
+import { type ListeningPort, portTaken } from "./listening-ports.ts";
 import { runLoad } from "./load.ts";
 import { type CounterConcurrency, counterConcurrency } from "./load-concurrency.ts";
 import type { Pollution } from "./log-patterns.ts";
@@ -53,7 +54,17 @@ export async function captureServer(
         : "this ncu has no --mode attach";
   if (why !== null) return captureServerPerTool(options, workload, filter, concurrency, why);
 
-  if (options.warm !== null) return attached(options, workload, filter, concurrency, options.warm, true);
+  if (options.warm !== null) {
+    const { engine } = options.warm;
+    if (await answers(engine.baseUrl, workload.health.path))
+      return attached(options, workload, filter, concurrency, options.warm, true);
+    // It hangs: another one takes its place, on the same GPUs.
+    await engine.stop(options.stop.aborted ? STOPPED_GRACE_MS : undefined);
+    await rm(engine.folder, { recursive: true, force: true });
+    options.stop.throwIfAborted();
+  }
+  const taken = await portTaken(workload.port);
+  if (taken !== null) return failed(taken, options, concurrency);
   const started = await startWarm(options, workload, concurrency);
   if (started.kind === "cannot_attach")
     return captureServerPerTool(options, workload, filter, concurrency, started.why);
@@ -72,7 +83,7 @@ async function startWarm(
   concurrency: CounterConcurrency,
 ): Promise<Started> {
   options.tell("warming_up", { phase: "engine_start", done: null, total: null, message: null });
-  const start = engineStart(options, workload);
+  const start = await engineStart(options, workload);
   const engine = await launchEngine(start);
   let ready = false;
   try {
@@ -130,6 +141,9 @@ async function attached(
   let pollution: Pollution = { total: 0, lines: [] };
   const problems: string[] = [];
   let isBroken = false;
+  let isStuck = false;
+  let foreignPid: number | null = null;
+  const foreign = new AbortController();
   try {
     // Kernels are compiled for the shapes that were sent: a new one is sent once before the window.
     if (!warm.shapes.has(shapeOf(concurrency))) {
@@ -138,7 +152,12 @@ async function attached(
       warm.shapes.add(shapeOf(concurrency));
     }
     const memory = await options.memoryFindings();
-    const [first, ...others] = await engine.ports();
+    const [process] = await engine.ports();
+    // Without a port ncu takes the first program that it finds, whosever it is.
+    if (process === undefined) {
+      isBroken = true;
+      return cannotBeReached(engine, options, concurrency);
+    }
     const measured = await measure({
       ...measureLimits(options),
       skip: 0,
@@ -152,6 +171,7 @@ async function attached(
         const windowEnd = new AbortController();
         const isEnough = untilEnough(purpose, expected);
         let loadIsOver = false;
+        const own = new Set(await engine.pids());
         const mark = engine.log.mark();
         let load: Promise<void> | null = null;
         options.onToolStart();
@@ -164,8 +184,7 @@ async function attached(
             counters,
             profileFromStart: true,
             applyRules: purpose === "counters",
-            // One process needs no port; of several that of the first is named.
-            port: others.length > 0 ? (first?.port ?? null) : null,
+            port: process.port,
             program: [],
           },
           env: start.env,
@@ -174,9 +193,14 @@ async function attached(
           recordFolder: options.recordFolder,
           secrets: options.secrets,
           limits: runLimits(options),
-          stop: AbortSignal.any([options.stop, whenOver(engine)]),
+          stop: AbortSignal.any([options.stop, whenOver(engine), foreign.signal]),
           enough: (seen) => loadIsOver || isEnough(seen),
           onEvent(event) {
+            if ((event.kind === "attaching" || event.kind === "connected") && !own.has(event.pid)) {
+              foreignPid = event.pid;
+              foreign.abort(new Error(`process ${event.pid} is not of the engine`));
+              return;
+            }
             if (event.kind !== "connected" || load !== null) return;
             // The same requests in every window, so that launches come again in the same order.
             load = settled(windowEnd.signal)
@@ -190,7 +214,9 @@ async function attached(
             options.tell("capturing", { phase: purpose, done, total: total ?? expected, message: kernel }),
         });
         // Without the profiler the rest takes a moment; cut off, it could run on into the next window.
-        await within(options.stop.aborted ? 0 : REST_OF_LOAD_MS, load ?? Promise.resolve(), undefined);
+        const isDone = (load ?? Promise.resolve()).then(() => true);
+        const rest = await Promise.race([within(REST_OF_LOAD_MS, isDone, false), aborted(options.stop)]);
+        if (rest === false) isStuck = true;
         windowEnd.abort();
         await load;
         const seen = mark.pollution();
@@ -201,10 +227,16 @@ async function attached(
     });
     const { plan, runs: recorded, findings, ...rest } = measured;
     isBroken = rest.failure?.code === "ncu_failed";
-    const died = engine.over ? engineDied(engine, "while it was profiled") : null;
+    const died = engine.over
+      ? engineDied(engine, "while it was profiled")
+      : foreignPid !== null
+        ? foreignProcess(foreignPid, process)
+        : null;
+    const report = foreignPid === null ? rest.report : null;
     return {
       ...rest,
-      ended: died === null ? rest.ended : rest.report === null ? "failed" : "partial",
+      report,
+      ended: died === null ? rest.ended : report === null ? "failed" : "partial",
       failure: died ?? rest.failure,
       findings: [...memory, ...findings, ...pollutionFindings(pollution), ...loadFindings(problems)],
       parts: {
@@ -226,7 +258,9 @@ async function attached(
         ? "its lease was lost"
         : isBroken
           ? "ncu could no longer profile it"
-          : null;
+          : isStuck
+            ? "it did not answer its requests"
+            : null;
     if (why !== null) await options.engines.end(warm, why);
     else await options.engines.keep(warm);
   }
@@ -250,6 +284,13 @@ const ATTACH_SETTLES_MS = 500;
 
 const settled = (signal: AbortSignal): Promise<void> => sleep(ATTACH_SETTLES_MS, undefined, { signal }).catch(() => {});
 
+/** Resolves to null when the signal fires. */
+const aborted = (signal: AbortSignal): Promise<null> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(null);
+    else signal.addEventListener("abort", () => resolve(null), { once: true });
+  });
+
 /** See NEEDS_REPLAY. */
 const withReplay = (counters: NcuPlan["counters"]): NcuPlan["counters"] =>
   counters.metrics.includes(NEEDS_REPLAY) ? counters : { ...counters, metrics: [...counters.metrics, NEEDS_REPLAY] };
@@ -271,6 +312,29 @@ const shapeOf = ({ inFlight, batch }: CounterConcurrency): string => `${inFlight
 
 const failed = (failure: Failure, options: Capture, concurrency: CounterConcurrency): CaptureYield =>
   nothing(failure, options, { engine_session: "warm", concurrency: concurrencyRecord(options, concurrency) });
+
+function cannotBeReached(engine: Engine, options: Capture, concurrency: CounterConcurrency): CaptureYield {
+  if (engine.over) return failed(engineDied(engine, "before it was profiled"), options, concurrency);
+  return failed(
+    {
+      code: "ncu_failed",
+      message: "No process of the engine listens for Nsight Compute any more.",
+      hint: "The engine is ended; the next profile starts another one. If this repeats, declare warm_engine: never.",
+      retryable: true,
+      evidence: { log_end: engine.log.tail(40) },
+    },
+    options,
+    concurrency,
+  );
+}
+
+const foreignProcess = (pid: number, { port, pid: expected }: ListeningPort): Failure => ({
+  code: "ncu_failed",
+  message: `Nsight Compute attached to process ${pid}, which is not of the engine: on port ${port} process ${expected} was expected. Nothing of it is used.`,
+  hint: "Another program held by ncu runs on this host. End it, or profile when it is gone.",
+  retryable: true,
+  evidence: { pid, expected_pid: expected, port },
+});
 
 const startFailed = (
   engine: Engine,

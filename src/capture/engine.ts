@@ -31,6 +31,8 @@ export interface Engine {
   readonly group: Group;
   /** True from the end of its first process on. */
   readonly over: boolean;
+  /** Its processes, and those of the ncu that holds it. */
+  pids(): Promise<readonly number[]>;
   /** Processes of the engine that can be attached to now. */
   ports(): Promise<readonly ListeningPort[]>;
   /** Ends it with all its processes. `graceMs`: how long it may take, where that is less than its workload says. */
@@ -71,6 +73,7 @@ export async function launchEngine(start: EngineStart): Promise<Engine> {
     get over() {
       return over;
     },
+    pids: () => sessionPids(group.pid),
     ports: async () => attachablePorts(await sessionPids(group.pid)),
     stop: async (graceMs = Number.POSITIVE_INFINITY) => {
       const { signal, timeout_s } = workload.stop;

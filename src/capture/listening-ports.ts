@@ -1,4 +1,5 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
+import type { Failure } from "../model/profile.ts";
 
 /** Ports that a program held by `ncu --mode launch` takes one of (`--port`, `--max-connections`: 49152 and 64 by default). */
 export const ATTACH_PORTS = { first: 49152, count: 64 } as const;
@@ -24,6 +25,25 @@ export async function attachablePorts(pids: readonly number[]): Promise<Listenin
   return [...seen.values()].sort((a, b) => a.port - b.port);
 }
 
+/**
+ * Null where nothing on this host listens on the port; else why an engine cannot be started there. Requests meant for
+ * the engine would go to whoever listens.
+ */
+export async function portTaken(port: number): Promise<Failure | null> {
+  const tables = await Promise.all(
+    ["tcp", "tcp6"].map((name) => readFile(`/proc/self/net/${name}`, "utf8").catch(() => "")),
+  );
+  const isTaken = tables.some((table) => rows(table).some((row) => row.isListening && row.port === port));
+  if (!isTaken) return null;
+  return {
+    code: "engine_start_failed",
+    message: `Another program listens on port ${port}, which the workload declares for its engine. Nothing was started.`,
+    hint: "End that program, or give the workload another port (`port`, and `{port}` in `argv`).",
+    retryable: true,
+    evidence: { port },
+  };
+}
+
 async function portsOf(pid: number): Promise<ListeningPort[]> {
   const inodes = await socketInodes(pid);
   if (inodes.size === 0) return [];
@@ -33,13 +53,26 @@ async function portsOf(pid: number): Promise<ListeningPort[]> {
   return tables.flatMap((table) => listeners(table, inodes, pid));
 }
 
+interface SocketRow {
+  readonly address: string;
+  readonly port: number;
+  readonly isListening: boolean;
+  readonly inode: string;
+}
+
 /** Columns of /proc/net/tcp: sl, local_address, rem_address, st, …, uid, timeout, inode (proc(5)). */
-function listeners(table: string, inodes: ReadonlySet<string>, pid: number): ListeningPort[] {
-  return table.split("\n").flatMap((line) => {
+function rows(table: string): SocketRow[] {
+  return table.split("\n").map((line) => {
     const columns = line.trim().split(/\s+/);
     const [address = "", portHex = ""] = (columns[1] ?? "").split(":");
-    if (columns[3] !== LISTEN || !inodes.has(columns[9] ?? "")) return [];
     const port = Number.parseInt(portHex, 16);
+    return { address, port, isListening: columns[3] === LISTEN, inode: columns[9] ?? "" };
+  });
+}
+
+function listeners(table: string, inodes: ReadonlySet<string>, pid: number): ListeningPort[] {
+  return rows(table).flatMap(({ address, port, isListening, inode }) => {
+    if (!isListening || !inodes.has(inode)) return [];
     if (port < ATTACH_PORTS.first || port >= ATTACH_PORTS.first + ATTACH_PORTS.count) return [];
     // IPv4 addresses stand in host byte order: 127.0.0.1 is 0100007F on little-endian machines.
     return [{ port, pid, loopback: /^0100007F$|7F000001$|^0{24}01000000$/i.test(address) }];

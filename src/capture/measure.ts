@@ -154,7 +154,7 @@ export async function measure(options: MeasureOptions): Promise<Measured> {
     report: counters.path,
     survey: survey.path,
     plan: {
-      survey_launches: survey.launches.length,
+      survey_launches: survey.seen,
       timed_launches: survey.timed,
       clusters: plan.clusters,
       kernels: [...times],
@@ -169,6 +169,8 @@ export async function measure(options: MeasureOptions): Promise<Measured> {
 /** A survey: its last run, and every launch that it saw with a time. */
 interface Survey extends Step {
   readonly launches: readonly SurveyLaunch[];
+  /** Launches that match, with a time or without. */
+  readonly seen: number;
   /** Launches that were timed; the others of a shape have the time of one that was. */
   readonly timed: number;
 }
@@ -181,7 +183,7 @@ async function wholeSurvey(options: MeasureOptions, runs: Measured["runs"]): Pro
   const counters = { kind: "metrics", metrics: options.surveyMetrics } as const;
   const survey = withLimit(options, await step(options, runs, "survey", first, counters, null));
   const launches = survey.summary?.matching.filter(isTimed) ?? [];
-  return { ...survey, launches, timed: launches.length };
+  return { ...survey, launches, seen: launches.length, timed: launches.length };
 }
 
 /** Every launch is looked at, some of each shape are timed. */
@@ -189,7 +191,7 @@ async function sampledSurvey(options: MeasureOptions, runs: Measured["runs"]): P
   const first = { kind: "first", skip: 0, count: options.surveyLaunches } as const;
   const look = withLimit(options, await step(options, runs, "shapes", first, SHAPE, null));
   const seen = look.summary?.matching ?? [];
-  if (seen.length === 0 || mustStop(look.run)) return { ...look, launches: [], timed: 0 };
+  if (seen.length === 0 || mustStop(look.run)) return { ...look, launches: [], seen: seen.length, timed: 0 };
 
   const sample = chooseSample(seen);
   const counters = { kind: "metrics", metrics: options.surveyMetrics } as const;
@@ -202,7 +204,10 @@ async function sampledSurvey(options: MeasureOptions, runs: Measured["runs"]): P
   }
   const timed = takenBy(chosen, seen, survey.summary?.matching.filter(isTimed) ?? []);
   const launches = timesForAll(seen, timed);
-  const findings = timed.length < launches.length ? [sampledTimes(timed.length, launches.length)] : [];
+  const findings = [
+    ...(timed.length < launches.length ? [sampledTimes(timed.length, seen.length)] : []),
+    ...untimedShapes(seen, launches),
+  ];
   const said = new Set(survey.verdict.findings.map(({ code }) => code));
   const verdict: RunVerdict = {
     // What the look saw is all that the times can be about: where it was cut short, so is the survey.
@@ -210,7 +215,7 @@ async function sampledSurvey(options: MeasureOptions, runs: Measured["runs"]): P
     failure: survey.verdict.failure ?? look.verdict.failure,
     findings: [...look.verdict.findings.filter(({ code }) => !said.has(code)), ...survey.verdict.findings, ...findings],
   };
-  return { ...survey, verdict, launches, timed: timed.length };
+  return { ...survey, verdict, launches, seen: seen.length, timed: timed.length };
 }
 
 /** Says so where the launches that were looked at may not be all. */
@@ -250,8 +255,8 @@ async function step(
   const ended = await run(purpose, launches, counters, expected);
   const read = ended.reportPath === null ? null : await summarize(ended.reportPath);
   const summary = read?.ok && read.value.launches > 0 ? read.value : null;
-  // The survey takes what there is: more launches than asked for would be an error, fewer never.
-  const verdict = judgeRun(ended, summary, { launches: expected });
+  // A survey takes what there is: what it did not see has findings of its own.
+  const verdict = judgeRun(ended, summary, { launches: purpose === "counters" ? expected : null });
   runs.push({
     tool: "ncu",
     purpose,
@@ -306,6 +311,28 @@ const sampledTimes = (timed: number, all: number): Finding => ({
   launch: null,
   evidence: { launches: all, timed },
 });
+
+/** Kernels and shapes of which none of the launches was timed: they are in no sum and in no cluster. */
+function untimedShapes(seen: readonly SeenLaunch[], timed: readonly SeenLaunch[]): Finding[] {
+  const keyOf = ({ kernel, grid, block }: SeenLaunch): string => shapeKey(kernel, grid?.join("x"), block?.join("x"));
+  const known = new Set(timed.map(keyOf));
+  const lost = new Map<string, SeenLaunch[]>();
+  for (const launch of seen) {
+    if (known.has(keyOf(launch))) continue;
+    lost.set(keyOf(launch), [...(lost.get(keyOf(launch)) ?? []), launch]);
+  }
+  return [...lost.values()].slice(0, 20).map((launches) => {
+    const { kernel, grid, block } = launches[0] as SeenLaunch;
+    const [shape, threads] = [grid?.join("x") ?? "unknown", block?.join("x") ?? "unknown"];
+    return {
+      code: "cluster_not_measured",
+      severity: "warning" as const,
+      message: `${launches.length} launches of ${kernel} with grid ${shape} and block ${threads} were seen, and none of that shape came in the run that takes times: they are in no time and no cluster.`,
+      launch: null,
+      evidence: { kernel, grid: shape, block: threads, launches: launches.length, median_us: null },
+    };
+  });
+}
 
 const notRepeated = ({ selection, count }: MeasurementPlan): Finding => ({
   code: "launches_not_repeated",

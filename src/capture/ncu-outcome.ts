@@ -293,7 +293,12 @@ function application(run: NcuRun): Failure {
 
 function tooFew(run: NcuRun, usable: number, expected: RunExpectation): Failure | null {
   if (expected.launches === null || usable >= expected.launches) return null;
-  return incomplete(run, usable, expected, "The program ran to its end");
+  return incomplete(
+    run,
+    usable,
+    expected,
+    run.mode === "attach" ? "The load of the window came to its end" : "The program ran to its end",
+  );
 }
 
 const incomplete = (run: NcuRun, usable: number, { launches }: RunExpectation, what: string): Failure =>

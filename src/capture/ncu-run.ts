@@ -1,4 +1,4 @@
-import { rm, stat, statfs } from "node:fs/promises";
+import { lstat, rm, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { within } from "../base/deadline.ts";
 import { redactor } from "../base/redact.ts";
@@ -274,7 +274,7 @@ async function findReport(
   const candidates = [...reportPaths(plan.output), ...(named === null ? [] : [named])];
   for (const candidate of candidates) {
     const path = candidate.startsWith("/") ? candidate : join(cwd, candidate);
-    const size = await stat(path).then(
+    const size = await lstat(path).then(
       (entry) => (entry.isFile() ? entry.size : 0),
       () => 0,
     );

@@ -8,6 +8,8 @@ export interface SeenLaunch extends Omit<SurveyLaunch, "duration_ns"> {
 
 /** Launches that are timed, at most, unless there are more shapes: 0.4 s each (9 passes, ncu 2025.3.1, H200). */
 const WANTED = 64;
+/** Characters of all names together: Linux takes 128 KiB in one argument (MAX_ARG_STRLEN), and escaping may double them. */
+const LONGEST_NAMES = 48 * 1024;
 /** Timed launches of a shape, where there are so many. */
 const OF_A_SHAPE = 3;
 
@@ -22,8 +24,10 @@ export interface Sample {
  * function needs of every function, so shapes share ordinals where they can.
  */
 export function chooseSample(seen: readonly SeenLaunch[], wanted = WANTED): Sample {
-  if (seen.length <= wanted) return { selection: { kind: "first", skip: 0, count: seen.length }, count: seen.length };
+  const first = { selection: { kind: "first", skip: 0, count: seen.length }, count: seen.length } as const;
+  if (seen.length <= wanted) return first;
   const names = [...new Set(seen.map(({ functionName }) => functionName))].sort();
+  if (names.join("|").length > LONGEST_NAMES) return first;
   const shapes = [...byShape(seen).values()].sort((a, b) => a.length - b.length);
   const countOf = (ordinals: ReadonlySet<number>): number => seen.filter(({ ordinal }) => ordinals.has(ordinal)).length;
 

@@ -21,9 +21,10 @@ export function readWorkloads(text: string, path: string): Result<WorkloadsFile,
   const { value, lineOf } = yaml.value;
   const parsed = workloadsFileSchema.safeParse(value);
   if (!parsed.success) {
-    const problems = parsed.error.issues.flatMap((issue): WorkloadsProblem[] => {
+    const problems = parsed.error.issues.slice(0, MAX_PROBLEMS).flatMap((issue): WorkloadsProblem[] => {
       if (issue.code === "unrecognized_keys") {
-        return issue.keys.map((key) => ({
+        // To find the line of a key is to look through its map.
+        return issue.keys.slice(0, MAX_PROBLEMS).map((key) => ({
           file: path,
           line: lineOf(issue.path, key),
           path: pathText([...issue.path, key]),

@@ -6,7 +6,7 @@ export type LeaseEndReason = "expired" | "released" | "other_token" | "unknown" 
 const WHAT: Readonly<Record<LeaseEndReason, string>> = {
   expired: "expired: it was not renewed within its ttl",
   released: "was released or deleted",
-  other_token: "is held under another token",
+  other_token: "was given out under another token",
   unknown: "is not known: it never was, or ended more than an hour ago",
   not_renewed: "could not be renewed before its end, because Redis does not answer",
 };

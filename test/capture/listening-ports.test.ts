@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 import { afterEach, expect, it } from "vitest";
-import { ATTACH_PORTS, attachablePorts } from "../../src/capture/listening-ports.ts";
+import { ATTACH_PORTS, attachablePorts, portTaken } from "../../src/capture/listening-ports.ts";
 import { endAtExit } from "../helpers/end-at-exit.ts";
 
 const servers: Server[] = [];
@@ -72,4 +72,13 @@ it("names a port once where several processes hold its socket", async () => {
   expect(found).toHaveLength(1);
   process.kill(child, "SIGKILL");
   parent.kill("SIGKILL");
+});
+
+it("says that a port is taken while somebody listens on it, and not before", async () => {
+  const port = await listen("127.0.0.1");
+  expect(await portTaken(port)).toMatchObject({ code: "engine_start_failed", retryable: true, evidence: { port } });
+  const [server] = servers.splice(0);
+  server?.close();
+  if (server !== undefined) await once(server, "close");
+  expect(await portTaken(port)).toBeNull();
 });

@@ -253,13 +253,28 @@ describe("a survey where the time of a launch is dear", () => {
 
   it("times the first launches where the chosen ones did not come again", async () => {
     const none = counters(null, { endedBy: "itself" }, log("err_nokernel"));
-    const { asked, plan } = await measured(
+    const { asked, plan, findings } = await measured(
       [survey(summary(...seen)), none, counters(timed([1, 2, 3])), counters(timed([1, 2]))],
       { sampled: true },
     );
     expect(asked[2]?.[1]).toEqual({ kind: "first", skip: 0, count: ordinals.length });
-    // Of the shape that none was timed of nothing is said.
-    expect(plan).toMatchObject({ survey_launches: 100, timed_launches: 3 });
+    expect(plan).toMatchObject({ survey_launches: 101, timed_launches: 3 });
+    // It may be the heaviest: nobody knows.
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        code: "cluster_not_measured",
+        evidence: { kernel: "k", grid: "16x1x1", block: "128x1x1", launches: 1, median_us: null },
+      }),
+    );
+  });
+
+  it("is whole with one launch fewer in the run that takes times", async () => {
+    const { ended, failure, plan } = await measured(
+      [survey(summary(...seen)), counters(timed(ordinals.slice(0, -1))), counters(timed([2, 51, 60]))],
+      { sampled: true },
+    );
+    expect({ ended, failure }).toEqual({ ended: "completed", failure: null });
+    expect(plan?.timed_launches).toBe(ordinals.length - 1);
   });
 });
 
