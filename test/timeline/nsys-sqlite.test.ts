@@ -22,6 +22,7 @@ describe("an eager engine on one H200 (nsys 2025.3.2)", () => {
     expect(totals(timeline, "memcpy")).toMatchObject({ count: 156, ns: 906_589, bytes: 1_665_908_736 });
     expect([...totals(timeline, "memcpy").names.keys()]).toEqual(["[CUDA memcpy Device-to-Device]"]);
     expect(totals(timeline, "memset")).toMatchObject({ count: 89, ns: 79_232, bytes: 418_124 });
+    expect([...totals(timeline, "memset").names.keys()]).toEqual(["[CUDA memset]"]);
     expect(union(timeline, ["kernel"])).toBe(41_570_205);
     expect(union(timeline, ALL)).toBe(42_556_026);
     expect(timeline.rows.start_ns[0]).toBe(15_695_971);

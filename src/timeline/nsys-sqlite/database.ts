@@ -101,6 +101,17 @@ export class Database {
     return tables;
   }
 
+  /** False for tables `WITHOUT ROWID`, which nsys does not write. */
+  #hasRowNumbers(name: string): boolean {
+    try {
+      this.prepare(`SELECT rowid FROM ${quoted(name)} LIMIT 0`);
+      return true;
+    } catch (error) {
+      if ((error as { readonly code?: unknown }).code !== "SQLITE_ERROR") throw error;
+      return false;
+    }
+  }
+
   #describe(name: string): Table | null {
     const columns = new Set<string>();
     const keys: string[] = [];
@@ -113,6 +124,7 @@ export class Database {
       columns.add(text);
       if (isKey !== 0) keys.push(/^INTEGER$/i.test(textOf(type) ?? "") ? text : "");
     }
+    if (!this.#hasRowNumbers(name)) return null;
     return { name, columns, key: keys.length === 1 && keys[0] ? keys[0] : null };
   }
 }

@@ -68,7 +68,9 @@ export class GpuRowsReader {
   batchedCopies = 0;
   /** 1000 as long as all times are whole microseconds. */
   tick: 1 | 1000 = 1000;
-  readonly #names = new Pool<KernelNames>((names) => JSON.stringify([names.demangled, names.mangled, names.function]));
+  readonly #names = new Pool<KernelNames>(({ display, demangled, mangled, function: name }) =>
+    JSON.stringify([display, demangled, mangled, name]),
+  );
   readonly #nameIds = new Tuples(NAME.length);
   readonly #nameOf: number[] = [];
   readonly #shapes = new Tuples(SHAPE.length);

@@ -9,8 +9,9 @@ import { Captures } from "./captures.ts";
 import { Clock } from "./clock.ts";
 import { Database, damaged, quoted, type Table } from "./database.ts";
 import { GpuRowsReader } from "./gpu-rows.ts";
+import { readMessages } from "./messages.ts";
 import { readRanges } from "./ranges.ts";
-import { readMessages, readSession } from "./session.ts";
+import { readSession } from "./session.ts";
 import { Strings } from "./strings.ts";
 import { Threads } from "./threads.ts";
 

@@ -1,4 +1,3 @@
-import { redactor } from "../../base/redact.ts";
 import type { TimelineGpu } from "../../model/timeline.ts";
 import { type Database, quoted, type Table, textOf } from "./database.ts";
 
@@ -56,7 +55,7 @@ function cudaVersion(text: string | null): string | null {
   return `${Math.floor(number / 1000)}.${Math.floor((number % 1000) / 10)}`;
 }
 
-function values(database: Database, table: Table | null, name: string): string[] {
+export function values(database: Database, table: Table | null, name: string): string[] {
   if (table === null || !table.columns.has("name") || !table.columns.has("value")) return [];
   return database
     .rows(
@@ -110,44 +109,4 @@ function gpuRows(database: Database, table: Table, columns: readonly string[], m
         memory_bandwidth_bytes_per_s: bandwidth || null,
       };
     });
-}
-
-const MAX_MESSAGES = 20;
-const LONGEST_MESSAGE = 500;
-/** ENUM_DIAGNOSTIC_SEVERITY_LEVEL: warning, error. */
-const SEVERE = "2, 3";
-
-/** Warnings and errors about CUDA events. The tool warns about NVTX, OpenGL and calls of the system in the same words. */
-export function readMessages(database: Database): string[] {
-  const table = database.table("DIAGNOSTIC_EVENT");
-  if (table === null || !table.columns.has("text")) return [];
-  const severe = table.columns.has("severity") ? `AND severity IN (${SEVERE})` : "";
-  const rows = database.rows(
-    `SELECT DISTINCT CAST(substr(CAST(text AS BLOB), 1, 4000) AS BLOB) FROM ${quoted(table.name)}
-     WHERE (text LIKE '%CUDA%' OR text LIKE '%CUPTI%') ${severe} LIMIT 1000`,
-  );
-  const messages = rows.map(([text]) => withoutPrivate(textOf(text) ?? "")).filter((text) => text !== "");
-  return [...new Set(messages)].slice(0, MAX_MESSAGES);
-}
-
-const clean = redactor();
-/** Linear: each pattern is a class repeated once behind a fixed beginning. */
-const PRIVATE: readonly (readonly [RegExp, string])[] = [
-  // Quoted: arguments, names of programs and files. What CUDA calls its errors and functions stays.
-  [/(["'`])(?!(?:CUDA|CUPTI|cuda|cupti|cu)[\w]{0,80}\1)[^"'`\n]{1,400}\1/g, "$1…$1"],
-  [/\b[A-Za-z][A-Za-z0-9+.-]{1,20}:\/\/\S+/g, "[address]"],
-  [/(^|[\s"'`(=:,[<])(?:~|[A-Za-z]:)?[/\\][^\s"'`),;\]>]+/g, "$1[path]"],
-  [/\S+@\S+/g, "[name]"],
-  [/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g, "[address]"],
-  [
-    /\b(host(?:name)?|user(?: ?name)?|machine|node|command(?: line)?|process|program|application)(:\s*|=)\S+/gi,
-    "$1$2…",
-  ],
-];
-
-/** A message without what tells about the machine: paths, names of hosts and users, command lines. */
-export function withoutPrivate(message: string): string {
-  let text = clean(message.replace(/\p{Cc}+/gu, " "));
-  for (const [pattern, replacement] of PRIVATE) text = text.replace(pattern, replacement);
-  return text.trim().slice(0, LONGEST_MESSAGE);
 }
