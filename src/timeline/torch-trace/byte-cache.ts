@@ -3,31 +3,44 @@ import { NONE } from "../../model/timeline.ts";
 const SLOTS = 4096;
 /** Bytes that are hashed of a longer key: some from the front, the end, and between. */
 const HASHED = 64;
+const NO_KEY = new Uint8Array(0);
 
 /**
  * Remembers what bytes stand for, so that a text that thousands of events repeat is made a string once. Every key has
- * one slot and puts out what was there: memory is bounded, and no keys can be chosen that make it slow.
+ * two places, and a third with the same two puts out the older: memory is bounded, and no keys can be chosen that make
+ * it slow.
  */
 export class ByteCache {
-  readonly #keys: (Uint8Array | undefined)[] = new Array<Uint8Array | undefined>(SLOTS).fill(undefined);
+  readonly #keys: Uint8Array[] = new Array<Uint8Array>(SLOTS).fill(NO_KEY);
   readonly #values = new Uint32Array(SLOTS);
   #slot = 0;
 
-  /** What was kept for these bytes; NONE where nothing was. */
+  /** What was kept for these bytes, of which there is at least one; NONE where nothing was. */
   find(bytes: Uint8Array, start: number, end: number): number {
     const slot = hashOf(bytes, start, end) & (SLOTS - 1);
     this.#slot = slot;
-    const key = this.#keys[slot];
-    if (key === undefined || key.length !== end - start) return NONE;
-    for (let at = 0; at < key.length; at++) if (key[at] !== bytes[start + at]) return NONE;
-    return this.#values[slot] as number;
+    if (isSame(this.#keys[slot] as Uint8Array, bytes, start, end)) return this.#values[slot] as number;
+    if (isSame(this.#keys[slot ^ 1] as Uint8Array, bytes, start, end)) return this.#values[slot ^ 1] as number;
+    return NONE;
   }
 
   /** To be called right behind a `find` of the same bytes. */
   keep(bytes: Uint8Array, start: number, end: number, value: number): void {
-    this.#keys[this.#slot] = Uint8Array.prototype.slice.call(bytes, start, end);
-    this.#values[this.#slot] = value;
+    const slot = this.#slot;
+    this.#keys[slot ^ 1] = this.#keys[slot] as Uint8Array;
+    this.#values[slot ^ 1] = this.#values[slot] as number;
+    const key = new Uint8Array(end - start);
+    key.set(bytes.subarray(start, end));
+    this.#keys[slot] = key;
+    this.#values[slot] = value;
   }
+}
+
+function isSame(key: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
+  const { length } = key;
+  if (length !== end - start) return false;
+  for (let at = 0; at < length; at++) if (key[at] !== bytes[start + at]) return false;
+  return true;
 }
 
 function hashOf(bytes: Uint8Array, start: number, end: number): number {

@@ -43,7 +43,7 @@ export class TraceEvents {
     this.gpu = new GpuSide(this.host);
   }
 
-  /** @param at where the event begins in `bytes`; its values are where the scanner found them */
+  /** @param bytes where the scanner found the event */
   add(event: EventScanner, bytes: Buffer): void {
     const { category } = event;
     if (category === PROFILER_RANGE) {

@@ -56,7 +56,7 @@ function timelineOf(document: TraceDocument, compression: Compression): Timeline
     driver_version: null,
     zero_unix_ns:
       base_unix_ns === null || zero === null ? null : base_unix_ns + BigInt(zero.us) * 1000n + BigInt(zero.ns),
-    tick_ns: zero !== null && clock.isWholeMicroseconds ? 1000 : 1,
+    tick_ns: rows.count > 0 && clock.isWholeMicroseconds ? 1000 : 1,
     has_starts: true,
     gpus: metadata.gpus,
     world_size: metadata.worldSize,
