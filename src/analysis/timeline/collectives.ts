@@ -3,6 +3,7 @@ import type { Finding } from "../../model/finding.ts";
 import type { KernelNames } from "../../model/launch.ts";
 import { NONE, type Timeline } from "../../model/timeline.ts";
 import { nameKey } from "../names.ts";
+import { exactSumUs } from "./exact.ts";
 import { type GpuUse, gpuUsesOf, KERNEL, useLabel } from "./lanes.ts";
 import { counted, finding, shortened } from "./refusal.ts";
 
@@ -271,17 +272,15 @@ export function splitCollectives(
     );
   }
   const split = kernels.filter(({ transfer_us }) => transfer_us !== null);
-  const sum = (values: readonly (number | null)[]): number =>
-    values.reduce<number>((ns, us) => ns + Math.round((us ?? 0) * 1000), 0) / 1000;
   return {
     ranks: sequences.map(({ rank }) => rank),
     kernels,
-    total_us: sum(kernels.map(({ total_us }) => total_us)),
-    transfer_us: split.length === 0 ? null : sum(split.map(({ transfer_us }) => transfer_us)),
+    total_us: exactSumUs(kernels.map(({ total_us }) => total_us)),
+    transfer_us: split.length === 0 ? null : exactSumUs(split.map(({ transfer_us }) => transfer_us ?? 0)),
     wait_us_by_rank:
       split.length === 0
         ? null
-        : sequences.map((_, rank) => sum(split.map(({ by_rank }) => by_rank[rank]?.wait_us ?? 0))),
+        : sequences.map((_, rank) => exactSumUs(split.map(({ by_rank }) => by_rank[rank]?.wait_us ?? 0))),
     null_reason:
       split.length > 0 ? null : kernels.length === 0 ? "no collective was recorded" : (kernels[0]?.null_reason ?? null),
     findings,

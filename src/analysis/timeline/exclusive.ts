@@ -34,7 +34,7 @@ export interface LaneTimes {
 export function laneTimes(timeline: Timeline, mask: Uint8Array | null = null): LaneTimes {
   const { rows, lanes, tick_ns } = timeline;
   const { start_ns, end_ns, lane: laneOf, kind } = rows;
-  const ends = new Float64Array(end_ns);
+  let ends = end_ns;
   const ordered = Uint8Array.from(lanes, ({ stream }) => (stream === null || !timeline.has_starts ? 0 : 1));
   const possibleEnd = new Float64Array(lanes.length).fill(Number.POSITIVE_INFINITY);
   const nextStart = new Float64Array(lanes.length);
@@ -49,6 +49,7 @@ export function laneTimes(timeline: Timeline, mask: Uint8Array | null = null): L
     const end = Number(end_ns[row]);
     if (end > Number(possibleEnd[lane]) + tick_ns) {
       const clipped = end - Number(nextStart[lane]);
+      if (ends === end_ns) ends = end_ns.slice();
       ends[row] = Number(nextStart[lane]);
       if (mask === null || mask[row] === 1) {
         found.count += 1;

@@ -96,11 +96,14 @@ function named(counts: Tally, { texts }: Timeline): HostInGaps {
   return { calls, null_reason: null };
 }
 
-/** Threads that may have kept a GPU use waiting: those of its process, where the file tells processes apart. */
-const threadsOf = ({ threads }: Timeline, { uses }: Gaps, use: number): boolean[] => {
-  const process = uses[use]?.process ?? null;
-  return threads.map((thread) => process === null || thread.process === null || thread.process === process);
-};
+/** For each thread the GPU uses that it may keep waiting: those of its process, where the file tells processes apart. */
+const usesOfThreads = ({ threads }: Timeline, { uses }: Gaps): number[][] =>
+  threads.map(({ process }) =>
+    [...uses.keys()].filter((use) => {
+      const own = uses[use]?.process ?? null;
+      return process === null || own === null || own === process;
+    }),
+  );
 
 /** Gaps of each GPU use by themselves. */
 function gapsByUse(uses: number, gaps: Gaps["gaps"]): { starts: Float64Array; ends: Float64Array }[] {
@@ -131,16 +134,15 @@ export function hostInGaps(timeline: Timeline, all: Gaps): HostInGaps {
   const { uses, gaps } = all;
   if (calls.count === 0) return { calls: null, null_reason: NO_CALLS };
   const counts: Tally = new Map();
-  for (const [use, { starts, ends }] of gapsByUse(uses.length, gaps).entries()) {
-    const idle = new IdleTime(starts, ends);
-    const last = Number(ends.at(-1) ?? Number.NEGATIVE_INFINITY);
-    const isOwn = threadsOf(timeline, all, use);
-    for (let call = 0; call < calls.count && Number(calls.start_ns[call]) < last; call += 1) {
-      const end = Number(calls.end_ns[call]);
-      if (Number.isNaN(end) || isOwn[Number(calls.thread[call])] === false) continue;
-      const ns = idle.within(Number(calls.start_ns[call]), end);
-      if (ns > 0) tally(counts, Number(calls.text[call]), ns);
-    }
+  const idle = gapsByUse(uses.length, gaps).map(({ starts, ends }) => new IdleTime(starts, ends));
+  const usesOf = usesOfThreads(timeline, all);
+  for (let call = 0; call < calls.count; call += 1) {
+    const end = Number(calls.end_ns[call]);
+    if (Number.isNaN(end)) continue;
+    const start = Number(calls.start_ns[call]);
+    let ns = 0;
+    for (const use of usesOf[Number(calls.thread[call])] ?? []) ns += idle[use]?.within(start, end) ?? 0;
+    if (ns > 0) tally(counts, Number(calls.text[call]), ns);
   }
   return named(counts, timeline);
 }
@@ -153,15 +155,16 @@ export function hostInEach(timeline: Timeline, all: Gaps, positions: readonly nu
   const few = positions.map((gap) => ({
     start: Number(gaps.start_ns[gap]),
     end: Number(gaps.end_ns[gap]),
-    isOwn: threadsOf(timeline, all, Number(gaps.use[gap])),
+    use: Number(gaps.use[gap]),
     counts: new Map() as Tally,
   }));
+  const usesOf = usesOfThreads(timeline, all).map((uses) => new Set(uses));
   const last = few.reduce((latest, { end }) => Math.max(latest, end), Number.NEGATIVE_INFINITY);
   for (let call = 0; call < calls.count && Number(calls.start_ns[call]) < last; call += 1) {
     const start = Number(calls.start_ns[call]);
     const end = Number(calls.end_ns[call]);
     for (const gap of few)
-      if (start < gap.end && end > gap.start && gap.isOwn[Number(calls.thread[call])] !== false)
+      if (start < gap.end && end > gap.start && usesOf[Number(calls.thread[call])]?.has(gap.use))
         tally(gap.counts, Number(calls.text[call]), Math.min(end, gap.end) - Math.max(start, gap.start));
   }
   return few.map(({ counts }) => named(counts, timeline));

@@ -1,6 +1,7 @@
 import type { Timing } from "../../model/result.ts";
 import type { KernelSum, Timeline } from "../../model/timeline.ts";
 import { type NameKey, nameKey } from "../names.ts";
+import { exactSumUs } from "./exact.ts";
 import { inRank } from "./rank-kernels.ts";
 import type { RankedKernel, TimelineRanking } from "./ranking.ts";
 import { finding } from "./refusal.ts";
@@ -83,7 +84,7 @@ export function rankSums(
     };
   });
   const ranked = inRank(kernels);
-  const total = ranked.reduce((sum, { recorded_us }) => sum + recorded_us, 0);
+  const total = exactSumUs(ranked.map(({ recorded_us }) => recorded_us));
   return {
     times,
     launches: ranked.reduce((sum, { timing }) => sum + timing.n, 0),

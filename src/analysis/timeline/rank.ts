@@ -2,6 +2,7 @@ import { byNumberDescending, byText, inOrder } from "../../base/order.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Finding } from "../../model/finding.ts";
 import type { Timeline } from "../../model/timeline.ts";
+import { exactSumUs } from "./exact.ts";
 import { laneTimes } from "./exclusive.ts";
 import { type JudgeOptions, judgeFacts, type TimelineJudgement } from "./judge.ts";
 import type { Source } from "./launches.ts";
@@ -135,10 +136,6 @@ const sumUs = (values: readonly (number | null)[]): number | null => {
   }
   return total / 1000;
 };
-
-/** Sum of times that are whole nanoseconds, without the rounding of a sum of fractions. */
-const exactSumUs = (values: readonly number[]): number =>
-  values.reduce((ns, us) => ns + Math.round(us * 1000), 0) / 1000;
 
 /**
  * Ranks the kernels of a run by exclusive time: kernel, shape, duration cluster. One timeline for each rank. Withheld

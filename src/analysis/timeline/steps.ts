@@ -1,3 +1,4 @@
+import { byNumber, byNumberDescending, inOrder } from "../../base/order.ts";
 import type { Timeline } from "../../model/timeline.ts";
 import { type HostInterval, HostIntervals } from "./host-intervals.ts";
 import { DEFAULT_STEP_PATTERNS, type Phase, type StepMark, type StepPattern, stepReader } from "./step-patterns.ts";
@@ -15,28 +16,35 @@ export interface Steps {
   readonly of: (row: number) => number;
 }
 
+/** An hour of steps of 15 ms. */
+const MOST_MARKS = 250_000;
 const DEEPEST = 16;
 
 const none = (null_reason: string): Steps => ({ steps: [], null_reason, of: () => -1 });
 
-/** Of steps of a process in order of start (longer ones first): whether each holds a later one. */
+/** Of marks in order of start (longer ones first): whether each holds a later one of its process, and of which grammars. */
 function holders(
-  steps: readonly Step[],
+  marks: readonly Step[],
   processOf: (step: Step) => string,
-): { holds: boolean[]; grammars: Set<string>[] } {
-  const holds = steps.map(() => false);
-  const grammars = steps.map(() => new Set<string>());
+  grammarOf: (step: Step) => number,
+): { holds: Uint8Array; grammars: Uint32Array } {
+  const holds = new Uint8Array(marks.length);
+  /** A bit for each grammar. */
+  const grammars = new Uint32Array(marks.length);
   const open = new Map<string, number[]>();
-  for (const [position, step] of steps.entries()) {
+  for (const [position, step] of marks.entries()) {
     const process = processOf(step);
     const stack = open.get(process) ?? [];
     open.set(process, stack);
-    while (stack.length > 0 && (steps[stack.at(-1) ?? 0]?.end_ns ?? 0) <= step.start_ns) stack.pop();
+    while (stack.length > 0 && (marks[stack.at(-1) ?? 0]?.end_ns ?? 0) <= step.start_ns) stack.pop();
     const outer = stack.at(-1);
-    if (outer !== undefined && step.end_ns <= (steps[outer]?.end_ns ?? 0)) {
-      holds[outer] = true;
+    if (outer !== undefined && step.end_ns <= (marks[outer]?.end_ns ?? 0)) {
+      holds[outer] = 1;
       // Marks of engines nest two deep; what is far out needs no more to be known.
-      for (const holder of stack.slice(-DEEPEST)) grammars[holder]?.add(step.grammar);
+      for (let depth = 1; depth <= Math.min(DEEPEST, stack.length); depth += 1) {
+        const holder = stack.at(-depth) ?? 0;
+        grammars[holder] = Number(grammars[holder]) | (1 << grammarOf(step));
+      }
     }
     stack.push(position);
   }
@@ -44,23 +52,32 @@ function holders(
 }
 
 /** The grammar whose marks hold those of no other one; of several the one that tells most phases, then most marks. */
-function innerGrammar(steps: readonly Step[], held: readonly ReadonlySet<string>[], order: readonly string[]): string {
-  const seen = new Map<string, { outer: number; phases: number; marks: number }>();
-  for (const [position, { grammar, phase }] of steps.entries()) {
-    const entry = seen.get(grammar) ?? { outer: 0, phases: 0, marks: 0 };
-    seen.set(grammar, entry);
+function innerGrammar(
+  marks: readonly Step[],
+  held: Uint32Array,
+  order: readonly string[],
+  grammarOf: (step: Step) => number,
+): string {
+  const seen = order.map((grammar) => ({ grammar, outer: 0, phases: 0, marks: 0 }));
+  for (const [position, step] of marks.entries()) {
+    const entry = seen[grammarOf(step)];
+    if (entry === undefined) continue;
     entry.marks += 1;
-    if (phase !== "unknown") entry.phases += 1;
-    if ([...(held[position] ?? [])].some((inner) => inner !== grammar)) entry.outer += 1;
+    if (step.phase !== "unknown") entry.phases += 1;
+    if ((Number(held[position]) & ~(1 << grammarOf(step))) !== 0) entry.outer += 1;
   }
-  const ranked = [...seen].sort(
-    ([a, x], [b, y]) =>
-      Number(x.outer > 0) - Number(y.outer > 0) ||
-      y.phases - x.phases ||
-      y.marks - x.marks ||
-      order.indexOf(a) - order.indexOf(b),
+  return (
+    seen
+      .filter((entry) => entry.marks > 0)
+      .sort(
+        inOrder(
+          byNumber((entry) => Number(entry.outer > 0)),
+          byNumberDescending((entry) => entry.phases),
+          byNumberDescending((entry) => entry.marks),
+          byNumber((entry) => order.indexOf(entry.grammar)),
+        ),
+      )[0]?.grammar ?? ""
   );
-  return ranked[0]?.[0] ?? "";
 }
 
 /**
@@ -83,18 +100,20 @@ export function stepsOf(timeline: Timeline, patterns: readonly StepPattern[] = D
     }
     const end_ns = Number(ranges.end_ns[range]);
     if (mark === null || Number.isNaN(end_ns)) continue;
+    if (marks.length === MOST_MARKS) return none(`steps not recognised: there are more than ${MOST_MARKS} step marks`);
     const start_ns = Number(ranges.start_ns[range]);
     marks.push({ ...mark, text: texts[text] ?? "", start_ns, end_ns, thread: Number(ranges.thread[range]) });
   }
   if (ranges.count === 0) return none("no ranges were recorded, so steps are not recognised");
   if (marks.length === 0) return none("steps not recognised: no range has the text of a known step mark");
   const processOf = ({ thread }: Step): string => threads[thread]?.process ?? "";
-  const { grammars } = holders(marks, processOf);
-  const order = patterns.map(({ grammar }) => grammar);
-  const inner = innerGrammar(marks, grammars, order);
+  const order = [...new Set(patterns.map(({ grammar }) => grammar))];
+  const grammarOf = ({ grammar }: Step): number => order.indexOf(grammar);
+  const { grammars } = holders(marks, processOf, grammarOf);
+  const inner = innerGrammar(marks, grammars, order, grammarOf);
   const own = marks.filter(({ grammar }) => grammar === inner);
-  const { holds } = holders(own, processOf);
-  const steps = own.filter((_, position) => !holds[position]);
+  const { holds } = holders(own, processOf, grammarOf);
+  const steps = own.filter((_, position) => holds[position] === 0);
   const intervals = new HostIntervals(timeline, steps);
   if (intervals.ambiguous) return none("steps not recognised: step marks of one thread overlap");
   return { steps, null_reason: null, of: (row) => intervals.of(row) };

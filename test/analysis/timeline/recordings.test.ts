@@ -11,6 +11,7 @@ import { timesOf } from "../../../src/analysis/timeline/times.ts";
 import { openBuffer } from "../../../src/base/file-source.ts";
 import { DEFAULT_TIMELINE_LIMITS, type Timeline } from "../../../src/model/timeline.ts";
 import { readNsysSqlite } from "../../../src/timeline/nsys-sqlite/index.ts";
+import { readNsysStats } from "../../../src/timeline/nsys-stats/index.ts";
 import { readTorchTrace } from "../../../src/timeline/torch-trace/index.ts";
 import { fixturePath, samplesDir } from "../../helpers/fixtures.ts";
 
@@ -20,15 +21,19 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Reads a gzipped export of nsys or trace of torch. */
+/** Reads an export of nsys, what nsys stats printed, or a trace of torch. */
 async function timelineOf(path: string): Promise<Timeline> {
-  const bytes = gunzipSync(readFileSync(path));
+  const file = readFileSync(path);
+  const bytes = path.endsWith(".gz") ? gunzipSync(file) : file;
   let result: Awaited<ReturnType<typeof readNsysSqlite>>;
   if (path.endsWith(".sqlite.gz")) {
     const database = join(folder, `${path.split("/").at(-1)}.sqlite`);
     writeFileSync(database, bytes);
     result = await readNsysSqlite(database, "gzip", DEFAULT_TIMELINE_LIMITS);
-  } else result = await readTorchTrace(openBuffer(bytes), "gzip", DEFAULT_TIMELINE_LIMITS);
+  } else {
+    const read = path.includes(".json") ? readTorchTrace : readNsysStats;
+    result = await read(openBuffer(bytes), "gzip", DEFAULT_TIMELINE_LIMITS);
+  }
   if (!result.ok) throw new Error(result.error.message);
   return result.value;
 }
@@ -147,6 +152,14 @@ describe("a DeepSeek-V3 shaped engine on an H200", () => {
   });
 });
 
+test("what nsys stats printed of a recording ranks its kernels as the recording does", async () => {
+  const kernels = (timeline: Timeline) =>
+    rank(timeline).kernels.map(({ key, timing, recorded_us }) => [key.key, timing.n, recorded_us]);
+  const printed = await own("tiny-collective.nsys-stats.txt");
+  expect(kernels(printed)).toStrictEqual(kernels(await own("tiny-collective.nsys.sqlite.gz")));
+  expect(judgeTimeline(printed)).toMatchObject({ findings: [], refusal: null });
+});
+
 test("a program of streams and one of graphs on an H200", async () => {
   expect(timesOf(await own("tiny-collective.nsys.sqlite.gz"))).toMatchObject({
     kernels: 22,
@@ -229,6 +242,13 @@ describe.skipIf(directory === null)("timelines of other people", () => {
     expect([...findings.map(({ code }) => code), ...(refusal ? [refusal.code] : [])].sort()).toStrictEqual(
       [...codes, ...refusals].sort(),
     );
+  });
+
+  test("a summary by name: totals alone", async () => {
+    const timeline = await timelineOf(join(directory ?? "", "timelines", "nsys_stats_kern_sum_rtx5090.csv.gz"));
+    expect(judgeTimeline(timeline)).toMatchObject({ findings: [], refusal: null });
+    expect(rank(timeline)).toMatchObject({ launches: 78_016, kernels_recorded_us: 179_072.697, busy_us: null });
+    expect(timesOf(timeline)).toMatchObject({ kernels: 78_016, distinct_names: 46, kernel_sum_ns: 179_072_697 });
   });
 
   test("two ranks of 128 are ranked together; collectives are matched by call", async () => {
