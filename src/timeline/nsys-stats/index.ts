@@ -23,7 +23,6 @@ const MAX_TABLES = 1000;
  * kernels, or lines of the tool around one that comes later.
  */
 export function isNsysStats(head: Uint8Array): boolean {
-  if (head.subarray(0, 1024).includes(0) && head[1] !== 0 && head[0] !== 0) return false;
   let previous = "";
   for (const line of headLines(head)) {
     if (readCsvHeader(line) !== null || TOOL_LINE.test(line)) return true;
