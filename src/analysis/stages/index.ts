@@ -7,7 +7,7 @@ import { ATEN_FUNCTIONS, ATEN_FUNCTOR_CHARACTERS, ATEN_FUNCTORS, ATEN_SHELL } fr
 import { ENTRY_POINTS, LAUNCHERS } from "./rules/entry-points.ts";
 import { INDUCTOR } from "./rules/inductor.ts";
 import { NAMESPACES, NAMESPACES_LAST } from "./rules/namespaces.ts";
-import { DRIVER, PREFIXES } from "./rules/prefixes.ts";
+import { PREFIXES } from "./rules/prefixes.ts";
 import { LAUNCHED_STRUCTURES, STRUCTURES } from "./rules/structures.ts";
 import { FALL_BACKS, WORDS } from "./rules/words.ts";
 import { launchedOf, type Spelling, spellingOf } from "./spelling.ts";
@@ -19,7 +19,9 @@ export type { StageMatch } from "./match.ts";
 const NAMESPACE_TABLE = new Table(NAMESPACES);
 const STRUCTURE_TABLE = new Table(STRUCTURES);
 const LAUNCHED_TABLE = new Table([...STRUCTURES, ...LAUNCHED_STRUCTURES]);
-const NAME_TABLE = new Table([...PREFIXES, ...WORDS, ...NAMESPACES_LAST, ...FALL_BACKS]);
+const NAME_TABLE = new Table([ATEN_SHELL, ...PREFIXES, ...WORDS]);
+const LAST_SPACE_TABLE = new Table(NAMESPACES_LAST);
+const FALL_BACK_TABLE = new Table(FALL_BACKS);
 const WORD_TABLE = new Table(WORDS);
 const INDUCTOR_TABLE = new Table(INDUCTOR);
 const ATEN_TABLE = new Table(ATEN_FUNCTIONS);
@@ -70,8 +72,7 @@ const unknown = (rule: string): StageMatch => ({
 function byName(name: string): StageMatch {
   const spelling = spellingOf(name);
   const { base, args, isCut } = spelling;
-  if (DRIVER.is.test(spelling.text)) return matched(DRIVER, isCut);
-  if (LAUNCHERS.has(base) && args !== "") return byLaunched(spelling);
+  if (args !== "" && LAUNCHERS.has(base)) return byLaunched(spelling);
   return entryPoint(spelling) ?? byRules(spelling) ?? unknown(isCut ? "unknown.cut" : "unknown");
 }
 
@@ -117,31 +118,38 @@ function byRules(spelling: Spelling): StageMatch | null {
     const inductor = INDUCTOR_TABLE.find(subject);
     if (inductor !== null) return matched(inductor, isCut);
   }
-  const isShell = ATEN_SHELL.test(base);
-  if (isShell || space.startsWith("at::") || space.startsWith("c10::")) return byAten(subject, isShell);
+  if (space.startsWith("at::") || space.startsWith("c10::")) return byAten(subject);
   const rule =
     (space === "" ? null : NAMESPACE_TABLE.find(subject)) ??
     (args === "" ? null : STRUCTURE_TABLE.find(subject)) ??
-    NAME_TABLE.find(subject);
+    NAME_TABLE.find(subject) ??
+    (space === "" ? null : LAST_SPACE_TABLE.find(subject)) ??
+    FALL_BACK_TABLE.find(subject);
+  if (rule === ATEN_SHELL) return byAten(subject);
   return rule === null ? null : matched(rule, isCut);
 }
 
-function byAten(subject: Subject, isShell: boolean): StageMatch | null {
+function byAten(subject: Subject): StageMatch {
   const { spelling } = subject;
+  const { args, base, isCut } = spelling;
   const named = ATEN_TABLE.find(subject);
-  if (named !== null) return matched(named, spelling.isCut);
-  if (spelling.args !== "") {
-    const head = { ...spelling, args: spelling.args.slice(0, ATEN_FUNCTOR_CHARACTERS) };
-    const functor = FUNCTOR_TABLE.find(new Subject(head));
-    if (functor !== null) return matched(functor, spelling.isCut);
+  if (named !== null) return matched(named, isCut);
+  const isShell = ATEN_SHELL.is.test(base);
+  if (!isShell) {
+    const word = WORD_TABLE.find(subject);
+    if (word !== null) return matched(word, isCut);
   }
-  const rule = isShell ? null : WORD_TABLE.find(subject);
-  if (rule !== null) return matched(rule, spelling.isCut);
-  return {
-    stage: "elementwise",
-    family: "elementwise",
-    rule: spelling.args === "" ? "aten.bare" : "aten.pointwise",
-    confidence: spelling.args === "" ? 0.4 : spelling.isCut ? 0.5 : 0.7,
-    alternatives: spelling.args === "" ? ["activation", "sampling"] : [],
-  };
+  if (args === "") return matched(ATEN_SHELL, isCut);
+  const head = new Subject({ ...spelling, args: args.slice(0, ATEN_FUNCTOR_CHARACTERS) });
+  return matched(FUNCTOR_TABLE.find(head) ?? ATEN_POINTWISE, isCut);
 }
+
+/** A functor of arithmetic. */
+const ATEN_POINTWISE: Rule = {
+  id: "aten.pointwise",
+  stage: "elementwise",
+  on: "args",
+  is: /^/,
+  sure: 0.7,
+  deniable: true,
+};

@@ -6,8 +6,12 @@ const SLOTS = 1 << 15;
 const UNDERSCORE = 95;
 const COLON = 58;
 
-/** What is read for a part: the parts made of the function's name all come from `base`. */
-const readFor = (part: Part): Part => (part === "flat" || part === "words" ? "base" : part === "space" ? "path" : part);
+/** What is read for a part: those made of the function's name come from `base`, and where `path` is read it holds all. */
+function readFor(part: Part, hasPath: boolean): Part {
+  const isName = part === "flat" || part === "words" || part === "base";
+  if (hasPath && (isName || part === "space")) return "path";
+  return isName ? "base" : part;
+}
 
 /** Rules that may hold for one text, by the three-letter pieces in it. */
 interface Filter {
@@ -35,12 +39,13 @@ export class Table {
     this.#width = Math.ceil(rules.length / 32);
     this.#always = new Int32Array(this.#width);
     this.#found = new Int32Array(this.#width);
+    const hasPath = rules.some(({ on }) => on === "path");
     const wanted = new Map<Part, Map<number, number[]>>();
     for (const [index, { on, is }] of rules.entries()) {
       const literals = requiredLiterals(is);
       if (literals === null) this.#always[index >> 5] = (this.#always[index >> 5] ?? 0) | (1 << (index & 31));
       for (const literal of literals ?? []) {
-        const reads = readFor(on);
+        const reads = readFor(on, hasPath);
         const pieces = wanted.get(reads) ?? new Map<number, number[]>();
         wanted.set(reads, pieces);
         const piece = pieceOf(literal);
@@ -65,7 +70,7 @@ export class Table {
   /** The first rule that holds; null where none does. */
   find(subject: Subject): Rule | null {
     const found = this.#found;
-    found.set(this.#always);
+    for (let word = 0; word < this.#width; word += 1) found[word] = this.#always[word] as number;
     for (const filter of this.#filters) this.#collect(filter, subject.part(filter.reads));
     for (let word = 0; word < this.#width; word += 1) {
       for (let bits = found[word] as number; bits !== 0; bits &= bits - 1) {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { requiredLiterals } from "../../../src/analysis/stages/literals.ts";
 import { type Rule, Subject } from "../../../src/analysis/stages/rule.ts";
-import { ATEN_FUNCTIONS, ATEN_FUNCTORS } from "../../../src/analysis/stages/rules/aten.ts";
+import { ATEN_FUNCTIONS, ATEN_FUNCTORS, ATEN_SHELL } from "../../../src/analysis/stages/rules/aten.ts";
 import { INDUCTOR } from "../../../src/analysis/stages/rules/inductor.ts";
 import { NAMESPACES, NAMESPACES_LAST } from "../../../src/analysis/stages/rules/namespaces.ts";
-import { DRIVER, PREFIXES } from "../../../src/analysis/stages/rules/prefixes.ts";
+import { PREFIXES } from "../../../src/analysis/stages/rules/prefixes.ts";
 import { LAUNCHED_STRUCTURES, STRUCTURES } from "../../../src/analysis/stages/rules/structures.ts";
 import { FALL_BACKS, WORDS } from "../../../src/analysis/stages/rules/words.ts";
 import { spellingOf } from "../../../src/analysis/stages/spelling.ts";
@@ -13,7 +13,8 @@ import { FAMILY_OF_STAGE } from "../../../src/model/words.ts";
 import { labelledNames } from "../../helpers/kernel-stages.ts";
 
 const TABLES: Readonly<Record<string, readonly Rule[]>> = {
-  names: [...PREFIXES, ...WORDS, ...NAMESPACES_LAST, ...FALL_BACKS],
+  names: [ATEN_SHELL, ...PREFIXES, ...WORDS],
+  last: [...NAMESPACES_LAST, ...FALL_BACKS],
   namespaces: NAMESPACES,
   structures: [...STRUCTURES, ...LAUNCHED_STRUCTURES],
   aten: ATEN_FUNCTIONS,
@@ -23,7 +24,7 @@ const TABLES: Readonly<Record<string, readonly Rule[]>> = {
 
 describe("tables of rules", () => {
   it("name each rule once and only stages of the closed list", () => {
-    const rules = [DRIVER, ...Object.values(TABLES).flat()];
+    const rules = Object.values(TABLES).flat();
     expect(new Set(rules.map(({ id }) => id)).size).toBe(rules.length);
     for (const { id, stage, also = [], sure, is } of rules) {
       for (const label of [stage, ...also]) expect(FAMILY_OF_STAGE, id).toHaveProperty(label);

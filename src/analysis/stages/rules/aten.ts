@@ -1,29 +1,46 @@
 import type { Rule } from "../rule.ts";
 
-/** Functions of PyTorch's own kernels (ATen) that apply a functor; the functor is the first template argument. */
-export const ATEN_SHELL =
-  /^(?:(?:vectorized_|unrolled_|legacy_|index_|_scatter_gather_)?elementwise_kernel|reduce_kernel$|multi_tensor_apply_kernel)|^CatArrayBatchedCopy|^distribution_|^index_\w*kernel|^gpu_index|^write_indices|^scan_|^tensor_kernel_scan|^spatial_softmax|^softmax_warp_|^cunn_/;
+/**
+ * Functions of PyTorch's own kernels (ATen) that apply a functor, the first template argument. The rule marks them; what
+ * the kernel does is told by the functor.
+ */
+export const ATEN_SHELL: Rule = {
+  id: "aten.bare",
+  stage: "elementwise",
+  on: "base",
+  is: /^(?:(?:vectorized_|unrolled_|legacy_|index_|_scatter_gather_)?elementwise_kernel|reduce_kernel$|multi_tensor_apply_kernel)|^CatArrayBatchedCopy|^distribution_(?:elementwise|nullary|unary)|^index_\w{0,32}?kernel|^gpu_index|^write_indices|^tensor_kernel_scan|^(?:spatial_)?softmax_warp|^cunn_/,
+  also: ["activation", "sampling"],
+  sure: 0.4,
+};
 
 /** How the functor begins, so that parameters and type lists do not decide. */
-export const ATEN_FUNCTOR_CHARACTERS = 320;
+export const ATEN_FUNCTOR_CHARACTERS = 224;
 
 /** Functions of ATen, by namespace and name. */
 export const ATEN_FUNCTIONS: readonly Rule[] = [
   { id: "aten.sample", stage: "sampling", on: "base", is: /[mM]ultinomial|sampleMultinomial|renormRows/, sure: 0.85 },
   {
-    id: "aten.top-k-row",
-    stage: "moe_routing",
-    on: "path",
-    is: /sbtopk::|^gatherTopK$/,
-    also: ["sampling", "attention_sparse_index"],
+    id: "aten.top-k-grid",
+    stage: "sampling",
+    on: "space",
+    is: /mbtopk::/,
+    also: ["moe_routing", "attention_sparse_index"],
     sure: 0.5,
   },
   {
-    id: "aten.top-k-grid",
+    id: "aten.top-k-digits",
     stage: "sampling",
-    on: "path",
-    is: /mbtopk::|radixFindKthValues|computeBlockDigitCounts|computeDigitCumSum|computeBlockwise\w*KthCounts/,
+    on: "base",
+    is: /^radixFindKthValues|^computeBlock\w*Counts|^computeDigitCumSum/,
     also: ["moe_routing", "attention_sparse_index"],
+    sure: 0.5,
+  },
+  {
+    id: "aten.top-k-row",
+    stage: "moe_routing",
+    on: "base",
+    is: /^gatherTopK$/,
+    also: ["sampling", "attention_sparse_index"],
     sure: 0.5,
   },
   {

@@ -1,19 +1,16 @@
 import type { Rule } from "../rule.ts";
 
-/**
- * Copies and sets of the driver, which are no kernels and have names of their own: nsys `[CUDA memcpy DtoH]`; Kineto
- * `Memcpy DtoD (Device -> Device)`; ROCm `__amd_rocclr_copyBuffer`, `CopyDeviceToHost`.
- */
-export const DRIVER: Rule = {
-  id: "driver.copy",
-  stage: "memcpy",
-  on: "text",
-  is: /^\[?(?:(?:CUDA|HIP|Unified Memory|cuda|hip) ?)*mem(?:cpy|set)(?![a-z_]*[kK]ernel)|^__amd_rocclr_(?:copy|fill)|^(?:Copy|Fill)(?:Device|Host|Buffer)/i,
-  sure: 0.95,
-};
-
 /** Names that are made by a generator: their beginning tells by whom. */
 export const PREFIXES: readonly Rule[] = [
+  // Copies and sets of the driver, which are no kernels and have names of their own: nsys `[CUDA memcpy DtoH]`; Kineto
+  // `Memcpy DtoD (Device -> Device)`; ROCm `__amd_rocclr_copyBuffer`, `CopyDeviceToHost`.
+  {
+    id: "driver.copy",
+    stage: "memcpy",
+    on: "base",
+    is: /^\[?(?:(?:CUDA|HIP|Unified Memory|cuda|hip) ?)*[mM]em(?:cpy|set)(?![A-Za-z_]*[kK]ernel)|^__amd_rocclr_(?:copy|fill)|^(?:Copy|Fill)(?:Device|Host|Buffer)/,
+    sure: 0.95,
+  },
   { id: "prefix.nccl", stage: "comm", on: "base", is: /^(?:nccl|rccl|msccl|nvshmem|rocshmem)/, sure: 0.95 },
   // cuBLAS, cuBLASLt, hipBLASLt, CUTLASS profiles
   { id: "prefix.nvjet", stage: "gemm", on: "base", is: /^nvjet_/, sure: 0.95 },
