@@ -65,6 +65,7 @@ function impossible({ timeline, lanes: { impossible: found } }: EventInput, sums
   const overlapShare = (sums.recorded_ns - kernel_clipped_ns - sums.exclusive_ns) / Math.max(1, sums.recorded_ns);
   const merged =
     (found.kernel_count > 1 && pastShare > limit.MERGED_PAST_SHARE) ||
+    (shared >= limit.MERGED_SHARED_IDS_LEAST && shared > limit.MERGED_SHARED_IDS_SHARE * sums.kernels) ||
     (shared > 0 &&
       ((found.kernel_count > 1 && pastShare > limit.MERGED_PAST_SHARE_WITH_SHARED_IDS) ||
         overlapShare > limit.MERGED_OVERLAP_SHARE_WITH_SHARED_IDS));
@@ -92,7 +93,7 @@ function impossible({ timeline, lanes: { impossible: found } }: EventInput, sums
       findings,
       refusal: {
         code: "timeline_merged_ranks",
-        message: `kernels of one stream run at the same time (${found.kernel_count} of ${sums.kernels} end after the next one, ${percent(overlapShare)} of the time overlaps${shared > 0 ? `, ${counted(shared, "correlation id is", "correlation ids are")} used by several kernels` : ""}): several ranks were merged into one file and cannot be told apart`,
+        message: `kernels of one stream come from several programs (${found.kernel_count} of ${sums.kernels} end after the next one, ${percent(overlapShare)} of the time overlaps${shared > 0 ? `, ${counted(shared, "correlation id is", "correlation ids are")} used by several kernels` : ""}): several ranks were merged into one file and cannot be told apart`,
         hint: "Give one timeline for each rank: several may be given at once.",
         evidence: {
           kernels: sums.kernels,

@@ -15,7 +15,8 @@ export interface Judged {
   readonly phase_reason?: string;
 }
 
-const GRAPH_HINT = "Record again with nsys profile --cuda-graph-trace=node, which gives every kernel of a graph a row.";
+const GRAPH_HINT =
+  "Record again with the kernels of graphs (nsys profile --cuda-graph-trace=node gives each a row), or run the engine eager.";
 
 /** Formats that tell the tool's version and the GPU at all: printed tables of nsys stats do not. */
 const tellsOrigin = ({ format }: Timeline): boolean => format === "nsys-sqlite" || format === "torch-trace";
@@ -157,7 +158,9 @@ function graphLevel(timeline: Timeline, times: TimelineTimes): Judged {
   const rows = times.graphs.reduce((sum, graph) => sum + graph.count, 0);
   const calls = recording.graph_launch_calls ?? 0;
   const missing = recording.graph_launch_calls_without_row ?? 0;
-  const unrecorded = /graph/i.test(recording.graph_trace_mode ?? "") && missing > MISSING_REFUSED * calls;
+  const isGraphMode = /graph/i.test(recording.graph_trace_mode ?? "");
+  const unrecorded =
+    calls > 0 && !recording.is_cut && (missing === calls || (isGraphMode && missing > MISSING_REFUSED * calls));
   if (rows === 0 && !unrecorded) return {};
   const share = ns / Math.max(1, ns + times.kernel_sum_ns);
   const evidence = {
@@ -170,7 +173,7 @@ function graphLevel(timeline: Timeline, times: TimelineTimes): Judged {
   const message =
     rows > 0
       ? `${counted(rows, "graph launch", "graph launches")} were recorded at graph level, without kernels: ${percent(share)} of the time of kernels and graphs`
-      : `the tool traced at graph level, and ${missing} of ${calls} graph launches have no row at all`;
+      : `${missing} of ${calls} graph launches have no row at all${isGraphMode ? ", and the tool traced at graph level" : ""}: their kernels were not recorded`;
   if (share > GRAPH_TIME_REFUSED || times.kernels === 0 || unrecorded)
     return { refusal: { code: "timeline_graph_level_only", message, hint: GRAPH_HINT, evidence } };
   const phase_reason = "some graph launches are recorded without their kernels, others with them";

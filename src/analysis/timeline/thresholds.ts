@@ -34,6 +34,12 @@ export const MERGED_PAST_SHARE = 0.1;
 export const MERGED_PAST_SHARE_WITH_SHARED_IDS = 0.01;
 /** Overlap on streams over kernel time where correlation ids are used twice: more than programmatic launch explains. Not verified. */
 export const MERGED_OVERLAP_SHARE_WITH_SHARED_IDS = 0.4;
+/**
+ * Correlation ids used twice over kernels: more are no graph replays from before the window, which are few and have many
+ * kernels each. Not verified.
+ */
+export const MERGED_SHARED_IDS_SHARE = 0.25;
+export const MERGED_SHARED_IDS_LEAST = 10;
 
 /** Recorded and exclusive time differ by more: said beside the numbers. */
 export const EXCLUSIVE_DIFFERS = 0.03;

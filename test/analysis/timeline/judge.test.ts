@@ -149,6 +149,11 @@ describe("graphs without their kernels", () => {
       graph_trace_mode: "PROCESS_0:Graph",
     };
     expect(judge({ rows: good(), recording }).refusal?.code).toBe("timeline_graph_level_only");
+    // A trace of torch has no such mode: none of the launches has kernels.
+    expect(judge({ rows: good(), recording: { ...recording, graph_trace_mode: null } }).refusal).toMatchObject({
+      code: "timeline_graph_level_only",
+      evidence: { graph_launch_calls: 32, share: null },
+    });
   });
 
   test("some replays missing or shorter: no idle time and no phases", () => {
@@ -259,6 +264,12 @@ describe("two ranks merged as one", () => {
     expect(judge({ rows: merged(0), recording: { shared_correlations: 200 } }).refusal?.code).toBe(
       "timeline_merged_ranks",
     );
+  });
+
+  test("ids used twice by most kernels, though the ranks never run at once", () => {
+    const rows = [...launches("a", 100), ...launches("a", 100, { from: 5_000 })];
+    expect(judge({ rows, recording: { shared_correlations: 100 } }).refusal?.code).toBe("timeline_merged_ranks");
+    expect(judge({ rows, recording: { shared_correlations: 40 } }).refusal).toBeNull();
   });
 
   test("told apart by process, rank, device or stream they are no merge", () => {
