@@ -5,7 +5,10 @@ import { NONE, type Timeline } from "../../model/timeline.ts";
 import { nameKey } from "../names.ts";
 import { exactSumUs } from "./exact.ts";
 import { type GpuUse, gpuUsesOf, KERNEL, useLabel } from "./lanes.ts";
+import type { RankOptions } from "./rank.ts";
 import { counted, finding, shortened } from "./refusal.ts";
+import { stepsOf } from "./steps.ts";
+import { selectRows } from "./window.ts";
 
 /** One rank: a GPU as one process used it, in one of the timelines. */
 export interface CollectiveRank extends GpuUse {
@@ -85,11 +88,13 @@ function shapeKey({ shapes }: Timeline, shape: number): string {
 function sequencesOf(
   timelines: readonly Timeline[],
   isCollective: (names: KernelNames) => boolean,
+  masks: readonly (Uint8Array | null)[],
 ): { sequences: Sequence[]; names: Map<string, KernelNames> } {
   const names = new Map<string, KernelNames>();
   const sequences: Sequence[] = [];
   for (const [position, timeline] of timelines.entries()) {
     const { rows } = timeline;
+    const mask = masks[position] ?? null;
     const keys = timeline.names.map((own) => {
       if (!isCollective(own)) return null;
       const { key } = nameKey(own);
@@ -105,7 +110,7 @@ function sequencesOf(
     );
     const active = new Set<number>();
     for (let row = 0; row < rows.count; row += 1) {
-      if (rows.kind[row] !== KERNEL) continue;
+      if (rows.kind[row] !== KERNEL || (mask !== null && mask[row] === 0)) continue;
       const use = Number(useOfLane[Number(rows.lane[row])]);
       active.add(use);
       const key = keys[Number(rows.name[row])] ?? null;
@@ -117,6 +122,17 @@ function sequencesOf(
   }
   return { sequences, names };
 }
+
+/** The rows of the window in each timeline. */
+const masksOf = (
+  timelines: readonly Timeline[],
+  { window, stepPatterns }: Pick<RankOptions, "window" | "stepPatterns">,
+): (Uint8Array | null)[] =>
+  timelines.map((timeline) => {
+    if (!window || timeline.rows.count === 0) return null;
+    const selected = selectRows(timeline, stepsOf(timeline, stepPatterns), window);
+    return selected.ok ? selected.value.mask : new Uint8Array(timeline.rows.count);
+  });
 
 const prefixLength = (a: readonly Call[], b: readonly Call[]): number => {
   const shorter = Math.min(a.length, b.length);
@@ -239,12 +255,14 @@ function kernelOf(
  * first difference is matched. The first call of every kernel is set apart. With one rank nothing is split.
  *
  * @param isCollective which kernels are collectives.
+ * @param options.window only calls of it; a timeline without the window has none.
  */
 export function splitCollectives(
   timelines: readonly Timeline[],
   isCollective: (names: KernelNames) => boolean,
+  options: Pick<RankOptions, "window" | "stepPatterns"> = {},
 ): Collectives {
-  const { sequences, names } = sequencesOf(timelines, isCollective);
+  const { sequences, names } = sequencesOf(timelines, isCollective, masksOf(timelines, options));
   const agreement = agreementOf(sequences);
   const used = new Set(sequences.flatMap(({ calls }) => [...new Set(calls.map(({ key }) => key))]));
   const kernels = [...names]

@@ -181,29 +181,35 @@ function oneEvent(input: EventInput): Judged {
 }
 
 function emptySteps({ timeline, mask, steps: { steps, of } }: EventInput): Judged {
-  const { rows, recording } = timeline;
+  const { rows, recording, threads } = timeline;
   if (steps.length === 0 || mask !== null || recording.is_cut) return {};
   const filled = new Uint32Array(steps.length);
+  const launching = new Set<number>();
   let [kernels, called] = [0, 0];
   for (let row = 0; row < rows.count; row += 1) {
     if (rows.kind[row] !== KERNEL) continue;
     kernels += 1;
     if (!Number.isNaN(Number(rows.call_ns[row]))) called += 1;
+    launching.add(Number(rows.thread[row]));
     const step = of(row);
     if (step >= 0) filled[step] = Number(filled[step]) + 1;
   }
   if (called < limit.CALLS_KNOWN_LEAST * kernels) return {};
-  const empty = filled.reduce((sum, count) => sum + (count === 0 ? 1 : 0), 0);
+  // Marks of a process that launches nothing (a scheduler beside its workers) say nothing about kernels.
+  const processes = new Set([...launching].map((thread) => threads[thread]?.process ?? null));
+  const own = steps.flatMap(({ thread }, step) => (processes.has(threads[thread]?.process ?? null) ? [step] : []));
+  const none = own.filter((step) => filled[step] === 0);
+  const empty = none.length;
   if (empty === 0) return {};
-  const first = steps[filled.indexOf(0)];
+  const first = steps[none[0] ?? 0];
   const evidence = {
     count: empty,
-    of: steps.length,
+    of: own.length,
     first: shortened(first?.text ?? ""),
     first_start_us: first === undefined ? null : first.start_ns / 1000,
   };
-  const message = `${empty} of ${steps.length} steps ${are(empty)} without a kernel`;
-  if (steps.length >= limit.STEPS_FEWEST && empty > limit.STEPS_EMPTY_REFUSED * steps.length)
+  const message = `${empty} of ${own.length} steps ${are(empty)} without a kernel`;
+  if (own.length >= limit.STEPS_FEWEST && empty > limit.STEPS_EMPTY_REFUSED * own.length)
     return {
       refusal: {
         code: "timeline_incomplete",

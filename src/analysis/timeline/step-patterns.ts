@@ -1,7 +1,9 @@
 import { RE2JS } from "re2js";
+import { PHASES } from "../../model/words.ts";
+
+export { PHASES };
 
 /** Phase of a step. `unknown`: the mark does not say, or there is none. */
-export const PHASES = ["prefill", "decode", "mixed", "draft", "verify", "unknown"] as const;
 export type Phase = (typeof PHASES)[number];
 
 /**

@@ -122,6 +122,13 @@ describe("collectives over ranks", () => {
     expect(kernels[0]?.null_reason).toContain("call 1 has another grid");
   });
 
+  test("of a window only its calls", () => {
+    const ranks = [rank(0, reduces(500, 10, 10)), rank(1, reduces(20, 15, 10))];
+    const { kernels } = splitCollectives(ranks, isCollective, { window: { from_us: 100, to_us: 10_000 } });
+    expect(kernels[0]?.by_rank.map(({ calls }) => calls)).toStrictEqual([2, 2]);
+    expect(splitCollectives(ranks, isCollective, { window: { step: 1 } }).kernels).toStrictEqual([]);
+  });
+
   test("none at all", () => {
     expect(splitCollectives([rank(0, [])], isCollective)).toMatchObject({
       kernels: [],

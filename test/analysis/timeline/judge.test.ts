@@ -313,6 +313,16 @@ describe("steps without kernels", () => {
   });
 });
 
+test("marks of a process that launches nothing say nothing about kernels", () => {
+  const ranges = Array.from({ length: 10 }, (_, step) => ({
+    text: `step[DECODE bs=${step + 1}]`,
+    at: step * 100,
+    us: 90,
+    process: "scheduler",
+  }));
+  expect(judge({ rows: good(), ranges })).toMatchObject({ codes: [], refusal: null });
+});
+
 test("migrations and batched copies are said", () => {
   expect(judge({ rows: good(), recording: { managed_copies: 100, batched_copies: 1 } }).codes).toStrictEqual([
     "managed_memory_migrations",
