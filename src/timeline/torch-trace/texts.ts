@@ -16,12 +16,14 @@ const NEEDS_DECODING = /[\u0000-\u001f\\\u007f-\u00ff]/;
  */
 const PATH = /(^|[\s"'`(=,:;|<>[\]{}])((?:[A-Za-z]:|~)?[\\/]{1,2}[\w.@+~-]+(?:[\\/]+[\w.@+~-]+)+[\\/]?)/g;
 
-/** Names of files stay, folders go; a path that ends in no file goes whole. */
+/** Names of files stay, folders go; a path that ends in no file goes whole, also a home folder named like a file. */
 export function withoutPaths(text: string): string {
   if (!text.includes("/") && !text.includes("\\")) return text;
   return text.replace(PATH, (_, before: string, path: string) => {
-    const last = /[^\\/]+$/.exec(path)?.[0] ?? "";
-    return `${before}${/\.\w{1,8}$/.test(last) ? last : "[path]"}`;
+    const parts = path.split(/[\\/]+/).filter((part) => part !== "" && part !== "~" && !/^[A-Za-z]:$/.test(part));
+    const last = parts.at(-1) ?? "";
+    const isHome = parts.length === 2 && /^(?:home|users)$/i.test(parts[0] as string);
+    return `${before}${!isHome && /\.\w{1,16}$/.test(last) ? last : "[path]"}`;
   });
 }
 
