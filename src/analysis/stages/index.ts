@@ -29,6 +29,8 @@ const FUNCTOR_TABLE = new Table(ATEN_FUNCTORS);
 
 /** Of a cut name: the rest could add to it, or (`deniable`) deny it. */
 const CUT = { factor: 0.9, deniable: 0.6 };
+/** Of words that stand in a namespace instead of the function's name. */
+const SPACE_FACTOR = 0.6;
 const UNKNOWN_CONFIDENCE = 0.1;
 
 /**
@@ -73,7 +75,7 @@ function byName(name: string): StageMatch {
   const spelling = spellingOf(name);
   const { base, args, isCut } = spelling;
   if (args !== "" && LAUNCHERS.has(base)) return byLaunched(spelling);
-  return entryPoint(spelling) ?? byRules(spelling) ?? unknown(isCut ? "unknown.cut" : "unknown");
+  return entryPoint(spelling) ?? byRules(spelling) ?? bySpace(spelling) ?? unknown(isCut ? "unknown.cut" : "unknown");
 }
 
 /** Listed base names. With a namespace or arguments around it the name may be another's, so structure is asked first. */
@@ -98,7 +100,7 @@ function byLaunched(spelling: Spelling): StageMatch {
   if (structure !== null) return matched(structure, spelling.isCut);
   const launched = launchedOf(spelling);
   const inner = launched === null ? null : (entryPoint(launched) ?? byRules(launched));
-  const own = ENTRY_POINTS.has(spelling.base) ? entryPoint(spelling) : null;
+  const own = bySpace(spelling) ?? (ENTRY_POINTS.has(spelling.base) ? entryPoint(spelling) : null);
   if (inner === null || (own !== null && own.confidence > inner.confidence)) return own ?? unknown("unknown.launched");
   // Whether a CUTLASS GEMM is grouped stands among the arguments of the type: what a cut name does not show may be there.
   const isBare = spelling.isCut && inner.stage === "gemm" && (launched?.args.length ?? 0) < 24;
@@ -109,6 +111,16 @@ function byLaunched(spelling: Spelling): StageMatch {
         alternatives: [...inner.alternatives, "moe_expert"],
       }
     : inner;
+}
+
+/** The inner namespaces read as the function: `moe::gemm2::kernel`. */
+function bySpace(spelling: Spelling): StageMatch | null {
+  const inner = spelling.space.split("::").slice(0, -1).slice(-2).join("_");
+  if (inner === "") return null;
+  const rule = NAME_TABLE.find(new Subject({ ...spelling, base: inner, space: "", args: "" }));
+  if (rule === null || rule === ATEN_SHELL) return null;
+  const { confidence, ...match } = matched(rule, spelling.isCut);
+  return { ...match, rule: `space:${match.rule}`, confidence: rounded(confidence * SPACE_FACTOR) };
 }
 
 function byRules(spelling: Spelling): StageMatch | null {

@@ -202,6 +202,10 @@ const TRAPS: Readonly<Record<string, readonly Trap[]>> = {
     ["attention_prefill", "fmhaSm100fKernel_QkvE4m3OBfloat16H128PagedKvCausalP64VarSeqQ1…"],
     ["attention_decode", "fmhaSm100fKernel_QkvE4m3OBfloat16H128PagedKvDenseP64VarSeqQ8Kv128PersistentSwapsAbForGen"],
   ],
+  "trtllm-gen attention, cut": [
+    ["attention_decode", "fmhaSm100fKernel_QkvBfloat16OBfloat16H64PagedKvSlidingOrChunkedCausalP64VarSeqQ8Kv128Persi…"],
+    ["mla_decode", "fmhaSm100fKernel_QkvBfloat16OBfloat16HQk576HV512HVPerCta256PagedKvDenseP64MultiCtasKvVarSe…"],
+  ],
   FlashInfer: [
     ["attention_decode", "void flashinfer::BatchDecodeWithPagedKVCacheKernel<int>(int)"],
     ["attention_prefill/mla_prefill", "BatchPrefillWithRaggedKVCacheKernel"],
@@ -274,6 +278,11 @@ const TRAPS: Readonly<Record<string, readonly Trap[]>> = {
     ["attention_decode", "void paged_attention_ll4mi_reduce_kernel<__hip_bfloat16, 128>(__hip_bfloat16*)"],
     ["memcpy", "__amd_rocclr_copyBuffer.kd"],
     ["other", "kentry"],
+  ],
+  "a function whose namespace tells": [
+    ["moe_expert", "void aiter::mxfp4_moe::gemm2::kernel<655360, 385, 512, 7168>(int)"],
+    ["other", "void foo::kernel<float, 4>(int)"],
+    ["norm", "void layer_norm::ln_fwd_kernel<int>(int)"],
   ],
   "GGUF and INT4": [
     ["gemm", "mul_mat_vec_q"],

@@ -26,7 +26,7 @@ export const INDUCTOR: readonly Rule[] = [
     id: "inductor.norm",
     stage: "norm",
     on: "base",
-    is: /^triton_(?:red|per)_fused_\w*(?:rsqrt|rms_norm|layer_norm|group_norm|native_layer_norm|var_mean)/,
+    is: /^triton_(?:red|per)_fused_\w*(?:rsqrt|rms_norm|layer_norm|group_norm|batch_norm|native_layer_norm|var_mean)/,
     also: ["quantize", "embedding", "elementwise"],
     sure: 0.8,
   },

@@ -347,7 +347,7 @@ const ATTENTION: readonly Rule[] = [
     id: "word.attention",
     stage: "attention",
     on: "flat",
-    is: /flashattn|flashfwd|flashattention|fmha|sdpa|attention|attn|merge\w*states?|mergestate|variablelengthmerge|numkvsplits|kvsplits|varlennumblocks|multihead|unifiedattention|fwdkernelunified|podwithkv|splitkvkernel|flashbwd|mhafwd|mhabwd|sageattn|^flashprefill/,
+    is: /flashattn|flashfwd|flashattention|fmha|sdpa|attention|attn|merge\w*states?|mergestate|variablelengthmerge|numkvsplits|kvsplits|varlennumblocks|multihead|unifiedattention|fwdkernelunified|podwithkv|splitkvkernel|flashbwd|mhafwd|mhabwd|sageattn|flash\w*prefill/,
     not: /multiheadlatent/,
     also: ["mla_prefill", "mla_decode", "attention_decode", "attention_prefill"],
     sure: 0.75,
