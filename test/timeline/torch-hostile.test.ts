@@ -231,4 +231,16 @@ describe("what is too large", () => {
     if (!result.ok) throw new Error(result.error.message);
     expect(rowsOf(result.value)).toMatchObject([{ op: "o" }]);
   });
+
+  test("a stream of its own for every row", async () => {
+    const count = 2 ** 18 + 10;
+    const open = streamed(function* () {
+      yield Buffer.from("[");
+      for (let at = 0; at < count; at++) {
+        yield Buffer.from(`${at === 0 ? "" : ","}{"ph":"X","cat":"kernel","name":"k","ts":1,"dur":1,"tid":${at}}`);
+      }
+      yield Buffer.from("]");
+    });
+    expect(await readTorchTrace(open, "none", limits)).toMatchObject({ ok: false, error: { code: "too_large" } });
+  });
 });

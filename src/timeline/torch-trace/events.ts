@@ -12,7 +12,7 @@ import { tooManyNames, tooManyRows } from "./refused.ts";
 import { decodeText, TextPool } from "./texts.ts";
 import { MicrosecondReader, TIME_ABSENT, TIME_NO_NUMBER, TIME_OUTSIDE, TIME_READ } from "./time.ts";
 
-const MOST_NAME_BYTES = 512 * 1024 ** 2;
+const MOST_NAME_BYTES = 256 * 1024 ** 2;
 
 /** The mark of torch's profiler for a step; in 2021 it is an operator. */
 const STEP_MARK = /^ProfilerStep#\d+$/;

@@ -1,5 +1,6 @@
 import type { Dim3 } from "../../model/launch.ts";
 import { type GpuRowKind, type GpuRows, type LaunchShape, NONE } from "../../model/timeline.ts";
+import { Refused } from "../refused.ts";
 import { GpuRowsBuilder, Pool } from "../rows.ts";
 import { ByteCache, KeyBuffer } from "./byte-cache.ts";
 import { joinKey } from "./calls.ts";
@@ -27,6 +28,7 @@ import {
 import type { HostSide } from "./host.ts";
 import { type DraftLane, readLabel, readPid, streamOf } from "./lanes.ts";
 import { LaunchGroups } from "./recording.ts";
+import { MOST_PLACES, tooManyPlaces } from "./refused.ts";
 
 interface PlacedLane {
   /** Position in `lanes`. */
@@ -107,6 +109,7 @@ export class GpuSide {
     // A process is a device as Kineto writes; another number was put there by a merger of files.
     const process = label ?? (id !== null && wholeNumber(id) !== device ? id : null);
     const lane = this.lanes.add({ process, label, device, stream: stream === null ? null : streamOf(stream) });
+    if (lane >= MOST_PLACES) throw new Refused(tooManyPlaces("streams", MOST_PLACES));
     this.#lanes[lane] ??= { lane, label: this.#host.labels.add(label) };
     if (key.isWhole) this.#laneCache.keep(key.bytes, 0, key.length, lane);
     return this.#lanes[lane];
@@ -125,6 +128,7 @@ export class GpuSide {
     };
     if (Object.values(shape).every((value) => value === null)) return NONE;
     const position = this.shapes.add(shape);
+    if (position >= MOST_PLACES) throw new Refused(tooManyPlaces("launch shapes", MOST_PLACES));
     if (key.isWhole) this.#shapeCache.keep(key.bytes, 0, key.length, position);
     return position;
   }

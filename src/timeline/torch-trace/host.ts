@@ -1,15 +1,18 @@
 import { type HostRows, type HostThread, NONE } from "../../model/timeline.ts";
+import { Refused } from "../refused.ts";
 import { HostRowsBuilder, Pool } from "../rows.ts";
 import { ByteCache, KeyBuffer } from "./byte-cache.ts";
 import { CallTable, joinKey } from "./calls.ts";
+import { NumberColumn } from "./column.ts";
 import { type EventScanner, PID, THREAD_SLOTS, TID, textOf } from "./event.ts";
 import { IdTable } from "./id-table.ts";
 import { NO_THREAD, readLabel, readPid } from "./lanes.ts";
 import { callRole } from "./names.ts";
+import { MOST_PLACES, tooManyPlaces } from "./refused.ts";
 import { TextPool } from "./texts.ts";
 
 /** Texts of operators, calls and ranges in all; a trace whose every range has a text of its own stays below. */
-const MOST_TEXT_BYTES = 512 * 1024 ** 2;
+const MOST_TEXT_BYTES = 256 * 1024 ** 2;
 
 interface Thread {
   /** Position in `threads`. */
@@ -28,7 +31,7 @@ export class HostSide {
   calls = new CallTable();
   #callRows = new HostRowsBuilder();
   #ranges = new HostRowsBuilder();
-  #gpuRanges: { readonly start_ns: number; readonly end_ns: number; readonly text: number }[] = [];
+  #gpuRanges = new GpuRanges();
   #rangeTexts = new Set<number>();
   #operators = new IdTable();
   readonly #roles: number[] = [];
@@ -62,6 +65,7 @@ export class HostSide {
     const { label, id } = readPid(pid);
     const name = label === null || id === null ? id : `${label} ${id}`;
     const position = this.threads.add({ process: name, thread: readLabel(tid) });
+    if (position >= MOST_PLACES) throw new Refused(tooManyPlaces("threads", MOST_PLACES));
     this.#threads[position] ??= {
       position,
       process: this.#processes.add(name),
@@ -93,7 +97,7 @@ export class HostSide {
 
   /** An annotation as the GPU's rows under it span it. Its twin on the host says when it was really entered. */
   addGpuRange(start_ns: number, end_ns: number, text: number): void {
-    if (this.#takesRanges()) this.#gpuRanges.push({ start_ns, end_ns, text });
+    if (this.#takesRanges()) this.#gpuRanges.add(start_ns, end_ns, text);
   }
 
   #takesRanges(): boolean {
@@ -101,7 +105,7 @@ export class HostSide {
     if (this.#ranges.count + this.#gpuRanges.length < this.#maxRows && this.texts.bytes <= MOST_TEXT_BYTES) return true;
     this.isWithoutRanges = true;
     this.#ranges = new HostRowsBuilder();
-    this.#gpuRanges = [];
+    this.#gpuRanges = new GpuRanges();
     this.#rangeTexts = new Set();
     return false;
   }
@@ -132,12 +136,30 @@ export class HostSide {
 
   /** Annotations of the GPU are taken only where the host has none of the text. */
   finishRanges(): HostRows {
-    const none = this.#gpuRanges.length > 0 ? this.threads.add(NO_THREAD) : NONE;
-    for (const { start_ns, end_ns, text } of this.#gpuRanges) {
-      if (!this.#rangeTexts.has(text)) this.#ranges.add(start_ns, end_ns, text, none);
+    const gpu = this.#gpuRanges;
+    const none = gpu.length > 0 ? this.threads.add(NO_THREAD) : NONE;
+    for (let at = 0; at < gpu.length; at++) {
+      const text = gpu.text.at(at);
+      if (!this.#rangeTexts.has(text)) this.#ranges.add(gpu.start_ns.at(at), gpu.end_ns.at(at), text, none);
     }
     return this.#ranges.finish();
   }
 }
 
 const AMBIGUOUS = NONE - 1;
+
+class GpuRanges {
+  readonly start_ns = NumberColumn.wide();
+  readonly end_ns = NumberColumn.wide();
+  readonly text = NumberColumn.whole();
+
+  get length(): number {
+    return this.text.length;
+  }
+
+  add(start_ns: number, end_ns: number, text: number): void {
+    this.start_ns.push(start_ns);
+    this.end_ns.push(end_ns);
+    this.text.push(text);
+  }
+}

@@ -38,21 +38,26 @@ export function spaceEnd(bytes: Buffer, from: number, end: number): number {
 /** Position behind the closing quote of the string whose content begins at `from`. */
 export function stringEnd(bytes: Buffer, from: number, end: number): number {
   let at = from;
-  const near = Math.min(end, from + LONG_STRING);
-  while (at < near) {
-    const byte = bytes[at] as number;
-    if (byte === QUOTE) return at + 1;
-    at += byte === BACKSLASH ? 2 : 1;
-  }
   while (at < end) {
+    const near = Math.min(end, at + LONG_STRING);
+    while (at < near) {
+      const byte = bytes[at] as number;
+      if (byte === QUOTE) return at + 1;
+      at += byte === BACKSLASH ? 2 : 1;
+    }
+    if (at >= end) return SHORT;
     const quote = bytes.indexOf(QUOTE, at);
     if (quote < 0 || quote >= end) return SHORT;
-    let first = quote;
-    while (first > at && bytes[first - 1] === BACKSLASH) first--;
-    if ((quote - first) % 2 === 0) return quote + 1;
+    if (backslashesBefore(bytes, at, quote) % 2 === 0) return quote + 1;
     at = quote + 1;
   }
   return SHORT;
+}
+
+function backslashesBefore(bytes: Buffer, from: number, to: number): number {
+  let first = to;
+  while (first > from && bytes[first - 1] === BACKSLASH) first--;
+  return to - first;
 }
 
 /**
@@ -117,15 +122,15 @@ export class ValueSkipper {
   longEnd(bytes: Buffer, from: number, end: number): { readonly at: number; readonly rest: number } {
     let at = from;
     while (at < end) {
-      const byte = bytes[at] as number;
       if (this.#isInString) {
-        if (byte === BACKSLASH && at + 1 === end) return { at: SHORT, rest: 1 };
-        at += byte === BACKSLASH ? 2 : 1;
-        if (byte !== QUOTE) continue;
+        const after = stringEnd(bytes, at, end);
+        if (after === SHORT) return { at: SHORT, rest: backslashesBefore(bytes, at, end) % 2 };
+        at = after;
         this.#isInString = false;
         if (this.#depth === 0) return { at, rest: 0 };
         continue;
       }
+      const byte = bytes[at] as number;
       if (this.#depth === 0 && this.#isStarted && PRIMITIVE[byte] === 0) return { at, rest: 0 };
       this.#isStarted = true;
       at++;

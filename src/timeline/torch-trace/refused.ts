@@ -23,6 +23,16 @@ export const tooManyNames = (limit: number): ReadFailure => ({
   evidence: { limit },
 });
 
+/** Threads, streams and launch shapes that a trace may have, each: thousands at most in any recorded one. */
+export const MOST_PLACES = 2 ** 18;
+
+export const tooManyPlaces = (what: string, limit: number): ReadFailure => ({
+  code: "too_large",
+  message: `Expected at most ${limit} ${what}, found more.`,
+  hint: SHORTER,
+  evidence: { limit },
+});
+
 export const emptyFile = (): ReadFailure => ({
   code: "empty",
   message: "Expected a trace of torch's profiler, found no bytes.",

@@ -40,12 +40,14 @@ export class ByteWindow {
       this.end -= this.at;
       this.at = 0;
     }
-    if (this.end === this.bytes.length) {
-      const larger = Buffer.allocUnsafe(this.bytes.length * 2);
+    // As much again as there is: a large value is looked at from its front at most twice as often as a small one.
+    const wanted = Math.max(CHUNK_BYTES, this.end);
+    if (this.end + wanted > this.bytes.length) {
+      const larger = Buffer.allocUnsafe(Math.max(this.end + wanted, this.bytes.length * 2));
       this.bytes.copy(larger, 0, 0, this.end);
       this.bytes = larger;
     }
-    const chunk = await this.#source.read(Math.min(CHUNK_BYTES, this.bytes.length - this.end));
+    const chunk = await this.#source.read(wanted);
     if (this.#source.position > this.#maxBytes) throw new Refused(tooManyBytes(this.#maxBytes));
     this.bytes.set(chunk, this.end);
     this.end += chunk.length;
