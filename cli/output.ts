@@ -30,16 +30,17 @@ export const writeLines = (stream: Writable, lines: readonly string[]): Promise<
 
 /**
  * JSON that a terminal may show: control characters beyond ASCII and bidirectional marks, which JSON leaves as they are,
- * become escapes. The value that a parser reads is the same. `pretty`: two spaces.
+ * become escapes. The value that a parser reads is the same.
  */
-export function jsonText(value: unknown, layout: "pretty" | "line"): string {
-  const text = JSON.stringify(value, null, layout === "pretty" ? 2 : 0);
-  const escaped = text.replace(
+export const terminalSafe = (json: string): string =>
+  json.replace(
     /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-  return `${escaped}\n`;
-}
+
+/** A value as `terminalSafe` JSON with the end of the line. `pretty`: two spaces. */
+export const jsonText = (value: unknown, layout: "pretty" | "line"): string =>
+  `${terminalSafe(JSON.stringify(value, null, layout === "pretty" ? 2 : 0))}\n`;
 
 /** Writes a file that the user named. @throws CommandFailure with exit code 2 where that cannot be. */
 export async function writeNamedFile(path: string, content: string): Promise<void> {

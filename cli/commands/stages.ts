@@ -1,33 +1,34 @@
 import type { Writable } from "node:stream";
 import { stageOf } from "../../src/analysis/stages/index.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { jsonText, write } from "../output.ts";
+import { terminalSafe, write } from "../output.ts";
 
 /** More of a line is not kept; no kernel name is longer. */
 const LONGEST_LINE = 65_536;
-/** Characters of output that are written at once. */
-const BATCH = 65_536;
 
 /**
  * Reads kernel names, one a line, and prints a JSON line for each: `{name, stage, family, rule, confidence}`. Empty lines
- * are left out. Streams: any number of names needs the memory of one line. Of a line beyond 65,536 characters the beginning
- * is taken, and stderr says so at the end.
+ * are left out. Streams: any number of names needs the memory of one chunk and one line. Of a line beyond 65,536
+ * characters the beginning is taken, and stderr says so at the end.
  * @returns the exit code.
  */
 export async function stagesCommand(input: AsyncIterable<Uint8Array>, output: Writable): Promise<ExitCode> {
-  let batch = "";
   let cut = 0;
-  for await (const { text, isCut } of linesOf(input)) {
-    const name = text.trim();
-    if (name === "") continue;
-    if (isCut) cut += 1;
-    const { stage, family, rule, confidence } = stageOf(name);
-    batch += jsonText({ name, stage, family, rule, confidence }, "line");
-    if (batch.length < BATCH) continue;
-    await write(output, batch);
-    batch = "";
+  for await (const lines of linesOf(input)) {
+    const batch: string[] = [];
+    for (const { text, isCut } of lines) {
+      const name = text.trim();
+      if (name === "") continue;
+      if (isCut) cut += 1;
+      const { stage, family, rule, confidence } = stageOf(name);
+      batch.push(
+        `{"name":${quoted(name)},"stage":"${stage}","family":"${family}","rule":"${rule}","confidence":${confidence}}`,
+      );
+    }
+    if (batch.length === 0) continue;
+    batch.push("");
+    await write(output, batch.join("\n"));
   }
-  if (batch !== "") await write(output, batch);
   if (cut > 0) {
     process.stderr.write(
       `profile-kernel: warning: ${cut} ${cut === 1 ? "line is" : "lines are"} longer than ${LONGEST_LINE} characters: the beginning was taken\n`,
@@ -36,7 +37,18 @@ export async function stagesCommand(input: AsyncIterable<Uint8Array>, output: Wr
   return EXIT.ok;
 }
 
-async function* linesOf(input: AsyncIterable<Uint8Array>): AsyncGenerator<{ text: string; isCut: boolean }> {
+/** Characters that JSON and terminals take as they are: nearly all names, which `JSON.stringify` would take longer over. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+const quoted = (name: string): string => (PLAIN.test(name) ? `"${name}"` : terminalSafe(JSON.stringify(name)));
+
+interface Line {
+  readonly text: string;
+  readonly isCut: boolean;
+}
+
+/** The lines that end in each chunk; the last one may end with the input. */
+async function* linesOf(input: AsyncIterable<Uint8Array>): AsyncGenerator<readonly Line[]> {
   const decoder = new TextDecoder();
   let line = "";
   let isCut = false;
@@ -45,16 +57,17 @@ async function* linesOf(input: AsyncIterable<Uint8Array>): AsyncGenerator<{ text
     line += piece.slice(0, LONGEST_LINE - line.length);
   };
   for await (const chunk of input) {
-    const pieces = decoder.decode(chunk, { stream: true }).split("\n");
-    for (const [index, piece] of pieces.entries()) {
+    const lines: Line[] = [];
+    for (const [index, piece] of decoder.decode(chunk, { stream: true }).split("\n").entries()) {
       if (index > 0) {
-        yield { text: line, isCut };
+        lines.push({ text: line, isCut });
         line = "";
         isCut = false;
       }
       add(piece);
     }
+    yield lines;
   }
   add(decoder.decode());
-  yield { text: line, isCut };
+  yield [{ text: line, isCut }];
 }
