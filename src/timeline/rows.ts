@@ -60,7 +60,7 @@ function orderOf(count: number, isAfter: (a: number, b: number) => boolean): Uin
 const SPAN = 16;
 
 function inOrder<C extends Column>(column: C, count: number, order: Uint32Array | null): C {
-  if (order === null) return column.slice(0, count) as C;
+  if (order === null) return column.length === count ? column : (column.slice(0, count) as C);
   const sorted = new (column.constructor as new (length: number) => C)(count);
   for (let at = 0; at < count; ) {
     const from = order[at] as number;
@@ -179,15 +179,15 @@ export class HostRowsBuilder {
   #text = new Uint32Array(0);
   #thread = new Uint32Array(0);
 
+  /** Makes room for so many rows in all. */
+  reserve(rows: number): void {
+    if (rows > this.#start.length) this.#grow(rows);
+  }
+
   /** @param end_ns NaN: never closed. */
   add(start_ns: number, end_ns: number, text: number, thread: number): void {
     const at = this.count;
-    if (at === this.#start.length) {
-      this.#start = grown(this.#start);
-      this.#end = grown(this.#end);
-      this.#text = grown(this.#text);
-      this.#thread = grown(this.#thread);
-    }
+    if (at === this.#start.length) this.#grow();
     this.#start[at] = start_ns;
     this.#end[at] = end_ns;
     this.#text[at] = text;
@@ -195,6 +195,7 @@ export class HostRowsBuilder {
     this.count = at + 1;
   }
 
+  /** The builder is empty afterwards. */
   finish(): HostRows {
     const { count } = this;
     const [start, end] = [this.#start, this.#end];
@@ -206,13 +207,26 @@ export class HostRowsBuilder {
       const difference = (start[a] as number) - (start[b] as number);
       return difference > 0 || (difference === 0 && last(a) < last(b));
     });
+    const [text, thread] = [this.#text, this.#thread];
+    this.count = 0;
+    this.#start = new Float64Array(0);
+    this.#end = new Float64Array(0);
+    this.#text = new Uint32Array(0);
+    this.#thread = new Uint32Array(0);
     return {
       count,
       start_ns: inOrder(start, count, order),
       end_ns: inOrder(end, count, order),
-      text: inOrder(this.#text, count, order),
-      thread: inOrder(this.#thread, count, order),
+      text: inOrder(text, count, order),
+      thread: inOrder(thread, count, order),
     };
+  }
+
+  #grow(length?: number): void {
+    this.#start = grown(this.#start, length);
+    this.#end = grown(this.#end, length);
+    this.#text = grown(this.#text, length);
+    this.#thread = grown(this.#thread, length);
   }
 }
 

@@ -62,6 +62,7 @@ export class CallsReader {
   read(database: Database, table: Table, gpu: GpuRowsReader, captures: Captures, limits: TimelineLimits): void {
     let start = 0;
     let thread = 0;
+    this.builder.reserve(Math.min(database.expectedRows(table), limits.maxHostRows));
     const join = (at: number): void => gpu.builder.setCall(at, start, thread);
     readIntegers(database, table, { integers: COLUMNS }, (row) => {
       if (row === null) return this.#dropped.add("malformed", "an API call");

@@ -77,6 +77,16 @@ export class Correlations {
     return found;
   }
 
+  /** Gives the memory back; nothing is found afterwards. */
+  release(): void {
+    this.#count = 0;
+    this.#ids = new Float64Array(0);
+    this.#process = new Uint32Array(0);
+    this.#flags = new Uint8Array(0);
+    this.#next = new Uint32Array(0);
+    this.#table = new Uint32Array(1);
+  }
+
   /** Kernels that no call found. */
   kernelsWithoutCall(): number {
     let count = 0;

@@ -12,6 +12,9 @@ const VERSION_SUFFIX = /_?V(\d{1,4})$/i;
 /** Tables of an export with all of its enumerations: about 90. */
 const MAX_TABLES = 2000;
 
+/** Bytes of the shortest row of an activity: six numbers of a byte, each with a byte of its type, and a header. */
+const SHORTEST_ROW = 14;
+
 /** A table that may be read: a plain one, whose columns are all stored. */
 export interface Table {
   readonly name: string;
@@ -81,6 +84,13 @@ export class Database {
       if (table !== null) return table;
     }
     return null;
+  }
+
+  /** How many rows a table has, as its last row number says; never more than the file can hold. */
+  expectedRows(table: Table): number {
+    const last = this.rows(`SELECT CAST(max(rowid) AS TEXT) FROM ${quoted(table.name)}`)[0]?.[0];
+    if (typeof last !== "string") return 0;
+    return Math.max(0, Math.min(Number(last), Math.floor(this.bytes / SHORTEST_ROW)));
   }
 
   #hasRows(table: Table): boolean {

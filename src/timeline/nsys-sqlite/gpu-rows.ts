@@ -5,7 +5,7 @@ import { Refused } from "../refused.ts";
 import { GpuRowsBuilder, Pool } from "../rows.ts";
 import type { Clock } from "./clock.ts";
 import { Correlations } from "./correlations.ts";
-import { type Database, quoted, type Table } from "./database.ts";
+import type { Database, Table } from "./database.ts";
 import { GraphLaunches } from "./graph-launches.ts";
 import { type IntegerRow, MALFORMED, OUTSIDE, readIntegers } from "./integers.ts";
 import { kernelNames, plainName } from "./names.ts";
@@ -94,7 +94,10 @@ export class GpuRowsReader {
   }
 
   read(database: Database, tables: GpuTables): void {
-    const expected = Object.values(tables).reduce((sum, table) => sum + expectedRows(database, table), 0);
+    const expected = Object.values(tables).reduce(
+      (sum, table) => sum + (table === null ? 0 : database.expectedRows(table)),
+      0,
+    );
     this.builder.reserve(Math.min(expected, this.#limits.maxRows));
     this.correlations.reserve(Math.min(expected, this.#limits.maxRows));
     if (tables.kernels !== null) this.#readKernels(database, tables.kernels);
@@ -285,16 +288,6 @@ export class GpuRowsReader {
       });
     }
   }
-}
-
-/** Bytes of the shortest row of GPU activities: eight numbers of a byte, each with a byte of its type, and a header. */
-const SHORTEST_ROW = 18;
-
-/** How many rows a table has, as its last row number says; never more than the file can hold. */
-function expectedRows(database: Database, table: Table | null): number {
-  if (table === null) return 0;
-  const last = database.rows(`SELECT CAST(max(rowid) AS TEXT) FROM ${quoted(table.name)}`)[0]?.[0];
-  return typeof last === "string" ? Math.max(0, Math.min(Number(last), Math.floor(database.bytes / SHORTEST_ROW))) : 0;
 }
 
 /** Old exports write 0 where newer ones write NULL. */

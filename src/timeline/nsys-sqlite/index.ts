@@ -103,6 +103,7 @@ function read(database: Database, compression: Compression, limits: TimelineLimi
     managed_copies: gpu.managedCopies,
     batched_copies: gpu.batchedCopies,
   };
+  gpu.correlations.release();
   return {
     format: "nsys-sqlite",
     compression,

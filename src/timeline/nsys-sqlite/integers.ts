@@ -9,7 +9,7 @@ export const OUTSIDE = Number.POSITIVE_INFINITY;
 export const MALFORMED = Number.NEGATIVE_INFINITY;
 
 /** Rows for which SQLite is asked at once: some 150 KB of text. */
-const CHUNK = 1000;
+const CHUNK = 1000n;
 /** An int64 has 20 characters; of what is longer the beginning tells that it is none. */
 const WIDEST = 24;
 /** Bytes of a text that are kept. */
@@ -20,6 +20,7 @@ const FIELD_BYTE = 0x1f;
 const ROW_BYTE = 0x1e;
 const EXACT_DIGITS = 15;
 const MAX_INT64 = 2n ** 63n - 1n;
+const FIRST_ROW = -(2n ** 63n);
 
 export interface Columns {
   /** Those that the table lacks read as NULL. */
@@ -67,21 +68,28 @@ export function readIntegers(
       `CASE WHEN ${text} IS NULL THEN '' ELSE 'x' || hex(substr(CAST(${text} AS BLOB), 1, ${LONGEST_TEXT})) END`,
     );
   }
+  const from = `FROM ${quoted(table.name)} NOT INDEXED`;
   const where = columns.where === undefined ? "" : `AND (${columns.where})`;
-  const statement = database.prepare(
-    `SELECT CAST(max(r) AS TEXT), CAST(group_concat(v, '${ROW}') AS BLOB) FROM (
-       SELECT rowid AS r, format('${formats.join(FIELD)}', ${cells.join(", ")}) AS v
-       FROM ${quoted(table.name)} NOT INDEXED WHERE rowid > ? ${where} ORDER BY rowid LIMIT ${CHUNK})`,
+  const print = database.prepare(
+    `SELECT CAST(group_concat(format('${formats.join(FIELD)}', ${cells.join(", ")}), '${ROW}') AS BLOB)
+     ${from} WHERE rowid BETWEEN ? AND ? ${where}`,
   );
+  const next = database.prepare(`SELECT CAST(rowid AS TEXT) ${from} WHERE rowid >= ? ${where} ORDER BY rowid LIMIT 1`);
   const reader = new RowReader(integers.length, columns.text !== undefined, onRow);
-  let after = -(2n ** 63n);
-  for (;;) {
-    const [last, text] = statement.get(after) as [string | null, Uint8Array | null];
-    if (last === null || text === null) return;
-    reader.read(Buffer.from(text.buffer, text.byteOffset, text.byteLength));
-    const next = BigInt(last);
-    if (next <= after) throw new Refused(damaged(`the rows of ${table.name} are out of order`));
-    after = next;
+  // Row numbers of an export have no gaps; where there are some, the next row is looked for.
+  for (let first = FIRST_ROW; first <= MAX_INT64; ) {
+    const last = first + CHUNK - 1n > MAX_INT64 ? MAX_INT64 : first + CHUNK - 1n;
+    const [text] = print.get(first, last) as [Uint8Array | null];
+    if (text !== null) {
+      reader.read(Buffer.from(text.buffer, text.byteOffset, text.byteLength));
+      first = last + 1n;
+      continue;
+    }
+    const found = next.get(first) as [string] | undefined;
+    if (found === undefined) return;
+    const number = BigInt(found[0]);
+    if (number < first) throw new Refused(damaged(`the rows of ${table.name} are out of order`));
+    first = first === number ? last + 1n : number;
   }
 }
 
