@@ -185,12 +185,14 @@ function emptySteps({ timeline, mask, steps: { steps, of } }: EventInput): Judge
   if (steps.length === 0 || mask !== null || recording.is_cut) return {};
   const filled = new Uint32Array(steps.length);
   const launching = new Set<number>();
-  let [kernels, called] = [0, 0];
+  let [kernels, called, lastThread] = [0, 0, -1];
   for (let row = 0; row < rows.count; row += 1) {
     if (rows.kind[row] !== KERNEL) continue;
     kernels += 1;
     if (!Number.isNaN(Number(rows.call_ns[row]))) called += 1;
-    launching.add(Number(rows.thread[row]));
+    const thread = Number(rows.thread[row]);
+    if (thread !== lastThread) launching.add(thread);
+    lastThread = thread;
     const step = of(row);
     if (step >= 0) filled[step] = Number(filled[step]) + 1;
   }

@@ -181,9 +181,11 @@ function rankRows(
   topN: number,
   findings: readonly Finding[],
 ): Result<TimelineRanking, RankFailure> {
-  const views = judged.map(({ timeline, selection, lanes }) =>
-    timesOf(timeline, { mask: selection.mask, end_ns: lanes.end_ns }),
-  );
+  const views = judged.map((one) => {
+    const { timeline, selection, lanes } = one;
+    const isWhole = selection.mask === null && lanes.impossible.count === 0;
+    return isWhole ? one.times : timesOf(timeline, { mask: selection.mask, end_ns: lanes.end_ns });
+  });
   const null_reasons: Record<string, string> = {};
   const starts = judged.map(({ timeline }) => startsReason(timeline)).find((reason) => reason !== null) ?? null;
   const idleReason =

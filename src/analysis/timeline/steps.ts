@@ -116,7 +116,19 @@ export function stepsOf(timeline: Timeline, patterns: readonly StepPattern[] = D
   const steps = own.filter((_, position) => holds[position] === 0);
   const intervals = new HostIntervals(timeline, steps);
   if (intervals.ambiguous) return none("steps not recognised: step marks of one thread overlap");
-  return { steps, null_reason: null, of: (row) => intervals.of(row) };
+  return { steps, null_reason: null, of: remembered(timeline.rows.count, (row) => intervals.of(row)) };
+}
+
+/** Asked for all rows several times: kept from the first question on. */
+function remembered(count: number, of: (row: number) => number): (row: number) => number {
+  let known: Int32Array | null = null;
+  return (row) => {
+    if (known === null) {
+      known = new Int32Array(count);
+      for (let at = 0; at < count; at += 1) known[at] = of(at);
+    }
+    return known[row] ?? -1;
+  };
 }
 
 /** Phase of a row by its step; `unknown` where it has none. */
