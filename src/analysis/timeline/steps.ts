@@ -104,7 +104,7 @@ export function stepsOf(timeline: Timeline, patterns: readonly StepPattern[] = D
     const start_ns = Number(ranges.start_ns[range]);
     marks.push({ ...mark, text: texts[text] ?? "", start_ns, end_ns, thread: Number(ranges.thread[range]) });
   }
-  if (ranges.count === 0) return none("no ranges were recorded, so steps are not recognised");
+  if (ranges.count === 0) return none("steps not recognised: no ranges were recorded");
   if (marks.length === 0) return none("steps not recognised: no range has the text of a known step mark");
   const processOf = ({ thread }: Step): string => threads[thread]?.process ?? "";
   const order = [...new Set(patterns.map(({ grammar }) => grammar))];

@@ -216,7 +216,7 @@ describe("phases", () => {
   });
 
   test("null with the reason where steps or their phases are not known", () => {
-    expect(ranked({ rows }).null_reasons.phases).toContain("steps are not recognised");
+    expect(ranked({ rows }).null_reasons.phases).toContain("steps not recognised");
     const torch = ranked({ rows, ranges: [{ text: "ProfilerStep#1", at: 0, us: 1_000 }] });
     expect(torch.phases).toBeNull();
     expect(torch.null_reasons.phases).toContain("do not say which phase");

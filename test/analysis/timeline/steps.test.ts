@@ -121,7 +121,7 @@ describe("step marks", () => {
 
   test("marks that never close, and no ranges at all", () => {
     expect(steps([{ text: "ProfilerStep#1", at: 0, us: null }]).null_reason).toContain("steps not recognised");
-    expect(steps([]).null_reason).toBe("no ranges were recorded, so steps are not recognised");
+    expect(steps([]).null_reason).toBe("steps not recognised: no ranges were recorded");
   });
 
   test("patterns are a list that may be replaced", () => {

@@ -79,7 +79,7 @@ describe("a window by step", () => {
   });
 
   test("no steps recognised", () => {
-    expect(refused({ rows: launches("k", 3) }, { step: 0 }).message).toContain("steps are not recognised");
+    expect(refused({ rows: launches("k", 3) }, { step: 0 }).message).toContain("steps not recognised");
   });
 });
 
