@@ -194,17 +194,19 @@ function printedArgument(args: string): Omit<Spelling, "text" | "isCut"> | null 
 
 function mangledArgument(args: string): Omit<Spelling, "text" | "isCut"> | null {
   // `I`, literals (`Li1E`), then the type: `N…` or one identifier.
-  const start = /^I(?:L[a-z]\d+E)*N?/.exec(args)?.[0].length ?? 1;
-  const { names, end } = identifiersAt(args, start);
-  const base = names.at(-1);
+  const start = /^I(?:L[a-z]\d+E)*N?/.exec(args)?.[0] ?? "I";
+  const { names, end } = identifiersAt(args, start.length);
+  // Outside `N…E` the next identifier is the next argument.
+  const path = start.endsWith("N") ? names : names.slice(0, 1);
+  const base = path.at(-1);
   if (base === undefined) return null;
   return {
-    space: names
+    space: path
       .slice(0, -1)
       .map((name) => `${name}::`)
       .join(""),
     base,
-    args: args[end] === "I" ? args.slice(end) : "",
+    args: names.length === path.length && args[end] === "I" ? args.slice(end) : "",
   };
 }
 

@@ -34,6 +34,7 @@ describe("a kernel name taken apart", () => {
     ["void cutlass::Kernel2<cutlass_80_s16816gemm_relu>(T1::Params)", "cutlass_80_s16816gemm_relu"],
     ["void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<int>>>(x)", "FlashAttnFwdSm90"],
     ["_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_4PipeEEEEvT_", "Rmsnorm2dFwd"],
+    ["_ZN7cutlass7Kernel2I8gemm_abc8gemm_defEEvNT_6ParamsE", "gemm_abc"],
     ["void kentry<1, (int)2, true, ck::Rms>(x)", "Rms"],
   ])("what %s launches", (name, base) => {
     expect(launchedOf(spellingOf(name))?.base).toBe(base);

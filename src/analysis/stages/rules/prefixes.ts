@@ -8,7 +8,7 @@ export const PREFIXES: readonly Rule[] = [
     id: "driver.copy",
     stage: "memcpy",
     on: "base",
-    is: /^\[?(?:(?:CUDA|HIP|Unified Memory|cuda|hip) ?)*[mM]em(?:cpy|set)(?![A-Za-z_]*[kK]ernel)|^__amd_rocclr_(?:copy|fill)|^(?:Copy|Fill)(?:Device|Host|Buffer)/,
+    is: /^\[?(?:(?:CUDA|HIP|Unified Memory|cuda|hip) ?)*[mM]em(?:cpy|set)(?![A-Za-z_]*[kK]ernel)|^__amd_rocclr_(?:copy|fill)|^(?:Copy|Fill)(?:Device|Host|Buffer)|^(?:copy|fill)Buffer/,
     sure: 0.95,
   },
   { id: "prefix.nccl", stage: "comm", on: "base", is: /^(?:nccl|rccl|msccl|nvshmem|rocshmem)/, sure: 0.95 },
