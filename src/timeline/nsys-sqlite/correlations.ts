@@ -18,6 +18,8 @@ export class Correlations {
   #next = new Uint32Array(0);
   /** First row of a key + 1, 0 where free; at most half full. */
   #table = new Uint32Array(0);
+  /** A bit for each key, several keys to a bit: most calls launch nothing, and this says so without a search. */
+  #maybe = new Uint8Array(1);
   /** What was found last: the row behind it is often that of the next call. */
   #last = -1;
 
@@ -49,9 +51,12 @@ export class Correlations {
     while (size < this.#count * 2) size *= 2;
     this.#table = new Uint32Array(size);
     this.#next = new Uint32Array(this.#count);
+    this.#maybe = new Uint8Array(size);
     for (let at = this.#count - 1; at >= 0; at--) {
       const id = this.#ids[at] as number;
       if (id === 0) continue;
+      const bit = this.#bit(this.#process[at] as number, id);
+      this.#maybe[bit >>> 3] = (this.#maybe[bit >>> 3] as number) | (1 << (bit & 7));
       const slot = this.#slot(this.#process[at] as number, id);
       this.#next[at] = this.#table[slot] as number;
       this.#table[slot] = at + 1;
@@ -85,6 +90,7 @@ export class Correlations {
     this.#flags = new Uint8Array(0);
     this.#next = new Uint32Array(0);
     this.#table = new Uint32Array(1);
+    this.#maybe = new Uint8Array(1);
   }
 
   /** Kernels that no call found. */
@@ -129,7 +135,14 @@ export class Correlations {
     ) {
       return next + 1;
     }
+    const bit = this.#bit(process, id);
+    if (((this.#maybe[bit >>> 3] as number) & (1 << (bit & 7))) === 0) return 0;
     return this.#table[this.#slot(process, id)] as number;
+  }
+
+  /** Ids that follow one another have bits that do, so that a run of calls stays within a few lines of the cache. */
+  #bit(process: number, id: number): number {
+    return (id + Math.imul(process, 0x85ebca6b)) & (this.#maybe.length * 8 - 1);
   }
 
   #slot(process: number, id: number): number {
