@@ -1,6 +1,6 @@
 /**
  * How long an SQLite export of a million launches is read, beside one `GROUP BY` of the same launches in SQLite itself, in
- * one process, alternating, fastest of 5 rounds each: `npx tsx bench/read-timelines.ts [LAUNCHES]`. Printed are ratios,
+ * one process, alternating, fastest of 5 rounds each: `npm run bench:timelines [LAUNCHES]`. Printed are ratios,
  * because they hold on any machine.
  *
  * The export is the recorded one (`h200-pipeline`: 3,892 launches, their API calls) again and again, each time with times
