@@ -300,4 +300,15 @@ describe("ranks in one file", () => {
     expect(rowsOf(timeline)).toMatchObject([{ call_ns: null }, { call_ns: null }]);
     expect(timeline.recording).toMatchObject({ launch_calls: 2, shared_correlations: 1 });
   });
+
+  test("pids that a merger moved on are processes without a known rank", async () => {
+    const timeline = await timelineOf(
+      [kernel("a", 1, 1, { device: 0 }), kernel("b", 2, 1, { device: 0 }, { pid: 1_000_000 })],
+      { distributedInfo: { rank: 3, world_size: 8 } },
+    );
+    expect(rowsOf(timeline)).toMatchObject([
+      { process: null, rank: 3, device: 0 },
+      { process: "1000000", rank: null, device: 0 },
+    ]);
+  });
 });

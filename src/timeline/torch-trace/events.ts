@@ -1,9 +1,9 @@
-import { type GpuRowKind, NONE, type TimelineLimits } from "../../model/timeline.ts";
+import { type GpuRowKind, NONE, type Recording, type TimelineLimits } from "../../model/timeline.ts";
+import { Dropped } from "../dropped.ts";
 import { Refused } from "../refused.ts";
 import { ByteCache } from "./byte-cache.ts";
 import { CALL, GPU_ANNOTATION, isGpuRow, KERNEL, MEMCPY, MEMSET, OPERATOR, PROFILER_RANGE } from "./categories.ts";
 import { Clock, OtherZero, type Zero } from "./clock.ts";
-import { DroppedRows, type DropReason } from "./dropped.ts";
 import { CORRELATION, DUR, type EventScanner, EXTERNAL_ID, isName, NAME, TS, textOf, wholeOf } from "./event.ts";
 import { GpuSide } from "./gpu.ts";
 import { HostSide } from "./host.ts";
@@ -11,6 +11,10 @@ import { copyName, SET_NAME } from "./names.ts";
 import { tooManyNames, tooManyRows } from "./refused.ts";
 import { decodeText, TextPool } from "./texts.ts";
 import { MicrosecondReader, TIME_ABSENT, TIME_NO_NUMBER, TIME_OUTSIDE, TIME_READ } from "./time.ts";
+
+type DropReason = Recording["dropped"][number]["reason"];
+/** Characters of a name that is only shown. */
+const LONGEST_FIRST = 200;
 
 const MOST_NAME_BYTES = 256 * 1024 ** 2;
 
@@ -24,7 +28,7 @@ export class TraceEvents {
   readonly clock: Clock;
   readonly host: HostSide;
   readonly gpu: GpuSide;
-  readonly dropped = new DroppedRows();
+  readonly dropped = new Dropped();
   /** Names of kernels, copies and sets. */
   readonly names = new TextPool();
   profilerRanges = 0;
@@ -59,7 +63,7 @@ export class TraceEvents {
 
   /** An event that is too large to be looked at, or an element of the array that is no event. */
   addUnreadable(what: string): void {
-    this.dropped.add("malformed", () => what);
+    this.dropped.add("malformed", what);
   }
 
   #addGpuRow(event: EventScanner, bytes: Buffer): void {
@@ -168,12 +172,14 @@ export class TraceEvents {
   }
 
   #drop(reason: DropReason, event: EventScanner, bytes: Buffer): number {
-    this.dropped.add(reason, () => {
-      if (!isName(event, bytes, NAME)) return "an event without a name";
-      return decodeText(textOf(event, bytes, NAME).slice(1, -1)) ?? "an event with an unreadable name";
-    });
+    this.dropped.add(reason, nameOf(event, bytes).slice(0, LONGEST_FIRST));
     return Number.NaN;
   }
+}
+
+function nameOf(event: EventScanner, bytes: Buffer): string {
+  if (!isName(event, bytes, NAME)) return "an event without a name";
+  return decodeText(textOf(event, bytes, NAME).slice(1, -1)) ?? "an event with an unreadable name";
 }
 
 function reasonOf(read: number): DropReason {

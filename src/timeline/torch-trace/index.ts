@@ -8,13 +8,6 @@ import { laneOf } from "./lanes.ts";
 import { gpuOperationNames, kernelNames } from "./names.ts";
 import { launchRecording } from "./recording.ts";
 
-/** Whether the data may be a trace: a JSON object or array, after a byte order mark and white space. */
-export function isTorchTrace(head: Uint8Array): boolean {
-  let at = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf ? 3 : 0;
-  while (head[at] === 0x20 || head[at] === 0x09 || head[at] === 0x0a || head[at] === 0x0d) at++;
-  return head[at] === 0x7b || head[at] === 0x5b;
-}
-
 /**
  * Reads a trace of torch's profiler (Kineto's Chrome trace JSON, 2021 to CUDA 13, and ROCm). One pass over the bytes;
  * memory grows with the rows that are kept, not with the file. Times are nanoseconds from the first time in the file.
@@ -75,7 +68,7 @@ function timelineOf(document: TraceDocument, compression: Compression): Timeline
       has_kernel_table: events.hasKernels,
       ...launchRecording(host.calls, groups, kernelsWithoutCall),
       graph_trace_mode: null,
-      dropped: events.dropped.list,
+      dropped: events.dropped.list(),
       tool_messages: [],
       is_cut: false,
       profiler_ranges: events.profilerRanges,

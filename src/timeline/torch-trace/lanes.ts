@@ -40,12 +40,10 @@ export interface DraftLane extends Omit<Lane, "rank"> {
   readonly label: string | null;
 }
 
-/**
- * The rank of the file belongs to lanes without label only: of merged files the top level is the first one's.
- */
+/** The rank at the top level is that of the first file where files were merged: only rows of no other process have it. */
 export const laneOf = ({ process, device, stream, label }: DraftLane, rankOfFile: number | null): Lane => ({
   process,
-  rank: label === null ? rankOfFile : rankOf(label),
+  rank: label !== null ? rankOf(label) : process === null ? rankOfFile : null,
   device,
   stream,
 });
