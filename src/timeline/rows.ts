@@ -59,18 +59,37 @@ function orderOf(count: number, isAfter: (a: number, b: number) => boolean): Uin
 /** Rows that stay neighbours are copied at once where there are at least this many of them. */
 const SPAN = 16;
 
-function inOrder<C extends Column>(column: C, count: number, order: Uint32Array | null): C {
-  if (order === null) return column.length === count ? column : (column.slice(0, count) as C);
-  const sorted = new (column.constructor as new (length: number) => C)(count);
-  for (let at = 0; at < count; ) {
-    const from = order[at] as number;
-    let span = 1;
-    while (at + span < count && order[at + span] === from + span) span++;
-    if (span >= SPAN) sorted.set(column.subarray(from, from + span) as never, at);
-    else for (let next = 0; next < span; next++) sorted[at + next] = column[from + next] as number;
-    at += span;
+/**
+ * Puts a column in order where it stands, by way of `scratch`: new columns beside the old ones would take twice the
+ * memory until they are collected.
+ */
+function inOrder<C extends Column>(column: C, count: number, order: Uint32Array | null, scratch: Scratch): C {
+  if (order !== null) {
+    const sorted = scratch.like(column, count);
+    for (let at = 0; at < count; ) {
+      const from = order[at] as number;
+      let span = 1;
+      while (at + span < count && order[at + span] === from + span) span++;
+      if (span >= SPAN) sorted.set(column.subarray(from, from + span) as never, at);
+      else for (let next = 0; next < span; next++) sorted[at + next] = column[from + next] as number;
+      at += span;
+    }
+    column.set(sorted as never);
   }
-  return sorted;
+  return column.length === count ? column : (column.slice(0, count) as C);
+}
+
+/** Room for one column of each type. */
+class Scratch {
+  readonly #columns = new Map<unknown, Column>();
+
+  like<C extends Column>(column: C, count: number): C {
+    const known = this.#columns.get(column.constructor);
+    if (known !== undefined) return known as C;
+    const created = new (column.constructor as new (length: number) => C)(count);
+    this.#columns.set(column.constructor, created);
+    return created;
+  }
 }
 
 /** Gathers GPU rows in any order and gives them in order of start. */
@@ -135,9 +154,10 @@ export class GpuRowsBuilder {
       const difference = (start[a] as number) - (start[b] as number);
       return difference > 0 || (difference === 0 && (end[a] as number) > (end[b] as number));
     });
+    const scratch = new Scratch();
     const take = <C extends Column>(column: C, release: (empty: C) => void): C => {
       release(column.slice(0, 0) as C);
-      return inOrder(column, count, order);
+      return inOrder(column, count, order, scratch);
     };
     this.count = 0;
     return {
@@ -208,6 +228,7 @@ export class HostRowsBuilder {
       return difference > 0 || (difference === 0 && last(a) < last(b));
     });
     const [text, thread] = [this.#text, this.#thread];
+    const scratch = new Scratch();
     this.count = 0;
     this.#start = new Float64Array(0);
     this.#end = new Float64Array(0);
@@ -215,10 +236,10 @@ export class HostRowsBuilder {
     this.#thread = new Uint32Array(0);
     return {
       count,
-      start_ns: inOrder(start, count, order),
-      end_ns: inOrder(end, count, order),
-      text: inOrder(text, count, order),
-      thread: inOrder(thread, count, order),
+      start_ns: inOrder(start, count, order, scratch),
+      end_ns: inOrder(end, count, order, scratch),
+      text: inOrder(text, count, order, scratch),
+      thread: inOrder(thread, count, order, scratch),
     };
   }
 

@@ -1,4 +1,4 @@
-import type { Recording, TimelineLimits } from "../../model/timeline.ts";
+import type { TimelineLimits } from "../../model/timeline.ts";
 import type { Dropped } from "../dropped.ts";
 import { HostRowsBuilder, type Pool } from "../rows.ts";
 import type { Captures } from "./captures.ts";
@@ -21,15 +21,6 @@ interface CallName {
   readonly text: number;
   readonly launches: "kernel" | "graph" | null;
 }
-
-export type CallCounts = Pick<
-  Recording,
-  | "launch_calls"
-  | "launch_calls_without_row"
-  | "graph_launch_calls"
-  | "graph_launch_calls_without_row"
-  | "kernels_without_call"
->;
 
 /**
  * Reads the API calls of the host, joins GPU rows to them by process and correlation id, and counts launches. A call that
