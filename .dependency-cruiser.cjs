@@ -81,7 +81,7 @@ const FOLDERS = {
     "src/observe",
     "src/config",
   ],
-  cli: ["src/base", "src/model", "src/report", "src/hardware", "src/analysis", "src/charts"],
+  cli: ["src/base", "src/model", "src/report", "src/timeline", "src/hardware", "src/analysis", "src/charts"],
 };
 
 const quoted = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");

@@ -99,8 +99,9 @@ function latencyAdvice(entry: KernelEntry): (string | null)[] {
 }
 
 function unmeasured(entry: KernelEntry): string[] {
-  if (entry.detail.launch.failure !== null)
+  if (entry.detail.launch !== null && entry.detail.launch.failure !== null)
     return ["The launch failed: run the program under compute-sanitizer first."];
+  if (entry.detail.launch === null) return [];
   return ["Measure it again with `ncu --set full`, or at least with the section SpeedOfLight."];
 }
 

@@ -20,6 +20,8 @@ export const EXIT = {
   profileFailed: 7,
   /** `worker check`: the host cannot be used as it is. */
   hostNotReady: 8,
+  /** A timeline cannot be trusted, so nothing was ranked. */
+  untrusted: 9,
   /** Ended by SIGINT, as shells count it. */
   interrupted: 130,
   /** Ended by SIGTERM. */
@@ -40,4 +42,5 @@ Exit codes:
   6  the service could not be started or reached
   7  the profile failed or was canceled
   8  worker check: the host cannot be used as it is
+  9  a timeline cannot be trusted, so nothing was ranked
   130, 143  ended by SIGINT, SIGTERM`;

@@ -14,6 +14,8 @@ export interface Input {
   /** As the user named it; `-` is `stdin`. */
   readonly name: string;
   readonly open: OpenBytes;
+  /** Where the bytes lie. */
+  readonly path: string;
   /** SHA-256 of the bytes as they lie there, before any decompression. */
   sha256(): Promise<string>;
 }
@@ -104,6 +106,7 @@ const givenTwice = (name: string, earlier: string): CommandFailure =>
 const fileInput = (name: string, path: string): Input => ({
   name,
   open: openFile(path),
+  path,
   sha256: async () => (await import("./file-hash.ts")).sha256OfFile(path),
 });
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import manifest from "../package.json" with { type: "json" };
+import type { TimelineWindow } from "../src/analysis/index.ts";
 import { EXIT, EXIT_HELP, type ExitCode } from "./exit-codes.ts";
 import { asFailure, CommandFailure, failureText } from "./failure.ts";
 import { allowReaderToLeave, ReaderLeft } from "./output.ts";
@@ -18,11 +19,11 @@ function program(run: (command: Promise<ExitCode>) => Promise<void>): Command {
 
   root
     .command("analyze")
-    .summary("verdicts of Nsight Compute reports, without a service")
+    .summary("verdicts of reports and timelines, without a service")
     .description(
-      "Reads Nsight Compute reports (.ncu-rep, .ncu-repz, CSV pages raw and details; gzip or zstd of these) and prints which kernels cost the time and what limits each.",
+      "Reads Nsight Compute reports (.ncu-rep, .ncu-repz, CSV pages raw and details) and timelines (SQLite of `nsys export`, output of `nsys stats`, JSON of torch's profiler; one a rank), gzip or zstd of these, and prints which kernels cost the time and what limits each.",
     )
-    .argument("<file...>", "reports of one run; `-` is standard input")
+    .argument("<file...>", "reports and timelines of one run; `-` is standard input")
     .addOption(
       new Option("-t, --target <name>", "kernel name, mangled or demangled name, /regex/, or the whole report")
         .default("full pipeline")
@@ -35,6 +36,14 @@ function program(run: (command: Promise<ExitCode>) => Promise<void>): Command {
     .option("--launches", "one JSON line per launch, in the order of the files")
     .addOption(
       new Option("--svg <file>", "also write the roofline chart to a file").argParser(svgFile).conflicts("launches"),
+    )
+    .addOption(
+      new Option(
+        "--window <part>",
+        "part of the timelines: nvtx:NAME, step:N, or FROM..TO in us from the first GPU activity",
+      )
+        .argParser(timelineWindow)
+        .conflicts("launches"),
     )
     .option("--full-names", "kernel names as the report has them", false)
     .option("--strict", "exit with 5 where a report ends early", false)
@@ -114,6 +123,8 @@ Examples:
   profile-kernel analyze run.ncu-rep
   profile-kernel analyze run.ncu-rep --target fused_moe_kernel
   profile-kernel analyze rank0.ncu-rep rank1.ncu-rep --json > result.json
+  profile-kernel analyze run.sqlite run.ncu-rep
+  profile-kernel analyze rank0.json.gz rank1.json.gz --window step:3
   ncu --import run.ncu-rep --csv --page raw | profile-kernel analyze -
 
 stdout carries the table or the JSON, stderr the errors: with --json and --launches
@@ -127,6 +138,15 @@ function topCount(text: string): number {
     throw new InvalidArgumentError("Expected a whole number from 1 to 1000.");
   }
   return count;
+}
+
+function timelineWindow(text: string): TimelineWindow {
+  const [, nvtx, step, from, to] =
+    /^(?:nvtx:(.+)|step:(\d{1,9})|(\d{1,15}(?:\.\d+)?)\.\.(\d{1,15}(?:\.\d+)?))$/s.exec(text) ?? [];
+  if (nvtx !== undefined) return { nvtx };
+  if (step !== undefined) return { step: Number(step) };
+  if (from !== undefined && to !== undefined) return { from_us: Number(from), to_us: Number(to) };
+  throw new InvalidArgumentError("Expected nvtx:NAME, step:N or FROM..TO, as in 1000..2500.");
 }
 
 function svgFile(path: string): string {

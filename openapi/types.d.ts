@@ -723,9 +723,16 @@ export interface components {
         };
         Cluster: {
             timing: components["schemas"]["Timing"];
-            median_launch: number;
-            /** @description indices in the report */
+            /** @description null: none has counters */
+            median_launch: number | null;
+            /** @description with counters: indices in the report */
             launches: number[];
+            /** @description how launches with counters were found to be of this cluster of a timeline; null: no timeline, or none */
+            joined_by: ("ordinal" | "duration" | "scaled_duration") | null;
+            /** @description of the launches with counters, as ncu timed them */
+            ncu_median_us: number | null;
+            /** @description median under ncu over median in the timeline */
+            ncu_over_timeline: number | null;
             roofline: ("compute-bound" | "memory-bound" | "latency-bound") | null;
             roofline_null_reason: string | null;
             /** @enum {string} */
@@ -838,7 +845,7 @@ export interface components {
             pipeline_stage: ("moe_routing" | "moe_dispatch" | "moe_expert" | "moe_combine" | "mla_prefill" | "mla_decode" | "attention" | "attention_decode" | "attention_prefill" | "attention_sparse_index" | "linear_attn" | "comm" | "gemm" | "kv_cache" | "memcpy" | "embedding" | "quantize" | "norm" | "rope" | "activation" | "elementwise" | "sampling" | "other") | null;
             optimization_headroom: string | null;
             detail: {
-                /** @description the launch that the verdict is of */
+                /** @description the launch that the verdict is of; null: none has counters */
                 launch: {
                     /** @description position in its report = ncu's ID */
                     index: number;
@@ -864,7 +871,7 @@ export interface components {
                     /** @description push/pop ranges, outermost first */
                     nvtx: string[];
                     failure: string | null;
-                };
+                } | null;
                 /** @description why there is no verdict, or what was missing beside one */
                 roofline_null_reason: string | null;
                 /** @enum {string} */
@@ -1081,6 +1088,16 @@ export interface components {
                 share_of_report: number | null;
                 /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
                 share_of_wall: number | null;
+                /** @description time on its streams that no earlier kernel there overlaps: what shares are of */
+                exclusive_us: number | null;
+                /** @description what its measured clusters would save at their roof (Amdahl, one kernel alone); savings of several kernels do not add where they overlap */
+                saving_us: number | null;
+                phases: {
+                    /** @enum {string} */
+                    phase: "prefill" | "decode" | "mixed" | "draft" | "verify" | "unknown";
+                    launches: number;
+                    exclusive_us: number;
+                }[] | null;
                 shapes: components["schemas"]["Shape"][];
             };
             findings: components["schemas"]["Finding"][];
@@ -1112,7 +1129,7 @@ export interface components {
             schema_version: 1;
             partial: boolean;
             detail: {
-                /** @description the launch that the verdict is of */
+                /** @description the launch that the verdict is of; null: none has counters */
                 launch: {
                     /** @description position in its report = ncu's ID */
                     index: number;
@@ -1138,7 +1155,7 @@ export interface components {
                     /** @description push/pop ranges, outermost first */
                     nvtx: string[];
                     failure: string | null;
-                };
+                } | null;
                 /** @description why there is no verdict, or what was missing beside one */
                 roofline_null_reason: string | null;
                 /** @enum {string} */
@@ -1355,6 +1372,16 @@ export interface components {
                 share_of_report: number | null;
                 /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
                 share_of_wall: number | null;
+                /** @description time on its streams that no earlier kernel there overlaps: what shares are of */
+                exclusive_us: number | null;
+                /** @description what its measured clusters would save at their roof (Amdahl, one kernel alone); savings of several kernels do not add where they overlap */
+                saving_us: number | null;
+                phases: {
+                    /** @enum {string} */
+                    phase: "prefill" | "decode" | "mixed" | "draft" | "verify" | "unknown";
+                    launches: number;
+                    exclusive_us: number;
+                }[] | null;
                 shapes: components["schemas"]["Shape"][];
             };
             /** @description further kernels that match the target, by time */
@@ -1493,7 +1520,9 @@ export interface components {
                 display: string;
                 duration_us: number | null;
             }[];
-            /** @description share of time that got counters */
+            /** @description null: there was no timeline */
+            timeline: components["schemas"]["TimelineSummary"] | null;
+            /** @description share of the busy time whose clusters got counters */
             coverage: number | null;
             plan: {
                 [key: string]: unknown;
@@ -1671,6 +1700,20 @@ export interface components {
                 cuda_version: string | null;
                 driver_version: string | null;
             }[];
+            timelines: {
+                id: string | null;
+                sha256: string | null;
+                format: string;
+                compression: string;
+                /** @description GPU activities */
+                rows: number;
+                tool: string;
+                tool_version: string | null;
+                schema_version: string | null;
+                cuda_version: string | null;
+                driver_version: string | null;
+                ranks: number[];
+            }[];
             gpus: {
                 name: string | null;
                 uuid: string | null;
@@ -1779,6 +1822,77 @@ export interface components {
             shared_memory_usage_bytes: number | null;
             timing: components["schemas"]["Timing"];
             clusters: components["schemas"]["Cluster"][];
+        };
+        TimelineSummary: {
+            window: ({
+                nvtx: string;
+            } | {
+                step: number;
+            } | {
+                from_us: number;
+                to_us: number;
+            }) | null;
+            /** @description spans of the GPUs, summed */
+            wall_us: number | null;
+            kernels_recorded_us: number;
+            kernels_exclusive_us: number;
+            overlap_between_streams_us: number | null;
+            /** @description neighbours on one stream, as programmatic dependent launch makes them */
+            overlap_on_streams: {
+                pairs: number;
+                us: number;
+            } | null;
+            phases: {
+                /** @enum {string} */
+                phase: "prefill" | "decode" | "mixed" | "draft" | "verify" | "unknown";
+                launches: number;
+                exclusive_us: number;
+                steps: number;
+                share_of_kernels: number;
+            }[] | null;
+            activities: {
+                /** @enum {string} */
+                kind: "memcpy" | "memset" | "graph";
+                name: string;
+                count: number;
+                total_us: number;
+                bytes: number | null;
+                /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                share_of_busy: number | null;
+                /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                share_of_wall: number | null;
+            }[];
+            idle: {
+                count: number;
+                total_us: number;
+                /** @description 0..1; above 1 (below 0) where the counters went over their bound, never clipped */
+                share_of_wall: number | null;
+                host: {
+                    calls: {
+                        name: string;
+                        calls: number;
+                        overlap_us: number;
+                    }[] | null;
+                    null_reason: string | null;
+                };
+                largest: {
+                    timeline: number;
+                    start_us: number;
+                    duration_us: number;
+                    rank: number | null;
+                    device: number | null;
+                    after: string;
+                    before: string;
+                    host: {
+                        name: string;
+                        calls: number;
+                        overlap_us: number;
+                    }[] | null;
+                }[];
+            } | null;
+            null_reasons: {
+                [key: string]: string;
+            };
         };
         Timing: {
             /** @description ncu: the launches with counters; ncu_survey: every launch that the capture's survey saw under ncu; where only some were timed, a finding survey_sampled says so */

@@ -51,7 +51,7 @@ export function detailView(terminal: Terminal, result: KernelResult, options: Vi
   const style = result.roofline === null ? "dim" : CLASS_STYLES[result.roofline];
   const section: Section = (title, lines) => (lines.length === 0 ? [] : ["", paint(terminal, "bold", title), ...lines]);
   return [
-    ...header(terminal, result, options.inputs),
+    ...header(terminal, result, options.inputs, options.timelines),
     "",
     ...paragraph(terminal, "", name, "bold"),
     ...paragraph(terminal, "", verdictSentence(result), style),
@@ -62,7 +62,9 @@ export function detailView(terminal: Terminal, result: KernelResult, options: Vi
       "Where to look next",
       adviceFor(result).flatMap((advice) => paragraph(terminal, "  - ", advice)),
     ),
-    ...(result.detail.launch.failure === null ? measured(terminal, result, section) : []),
+    ...(result.detail.launch !== null && result.detail.launch.failure === null
+      ? measured(terminal, result, section)
+      : []),
     ...section("Also matched", otherLines(terminal, result)),
     "",
     ...findingsView(terminal, result),
@@ -130,11 +132,13 @@ function timeRows(result: KernelResult): Row[] {
   if (result.fraction_of_pipeline !== null)
     rows.push(["share", `${formatShare(result.fraction_of_pipeline)} of the GPU's busy time`]);
   if (share !== null) rows.push(["share", `${formatShare(share)} of the kernel time in the reports`]);
-  rows.push([
-    "numbers from",
-    `launch ${launch.index}${launch.nvtx.length === 0 ? "" : `, range ${visibleText(launch.nvtx.join(" / "))}`}`,
-  ]);
-  if (launch.grid !== null && launch.block !== null) {
+  if (launch !== null) {
+    rows.push([
+      "numbers from",
+      `launch ${launch.index}${launch.nvtx.length === 0 ? "" : `, range ${visibleText(launch.nvtx.join(" / "))}`}`,
+    ]);
+  }
+  if (launch !== null && launch.grid !== null && launch.block !== null) {
     rows.push(["grid, block", `${launch.grid.join(" x ")}, ${launch.block.join(" x ")}${wavesText(result)}`]);
   }
   const {

@@ -5,8 +5,30 @@ import { paragraph } from "../layout.ts";
 import { paint, type Terminal } from "../terminal.ts";
 
 /** What the reader must know before any number: files that end early, then the GPU with its clocks, then the sources. */
-export function header(terminal: Terminal, result: ProfileResult, inputs: readonly string[]): string[] {
-  return [...partial(terminal, result, inputs), ...gpus(terminal, result), ...reports(terminal, result, inputs)];
+export function header(
+  terminal: Terminal,
+  result: ProfileResult,
+  inputs: readonly string[],
+  timelines: readonly string[] = [],
+): string[] {
+  return [
+    ...partial(terminal, result, inputs),
+    ...gpus(terminal, result),
+    ...timelineLines(terminal, result, timelines),
+    ...reports(terminal, result, inputs),
+  ];
+}
+
+function timelineLines(terminal: Terminal, result: ProfileResult, names: readonly string[]): string[] {
+  return result.provenance.timelines.flatMap((timeline, index) => {
+    const parts = [
+      visibleText(names[index] ?? `timeline ${index + 1}`),
+      `${timeline.tool}${timeline.tool_version === null ? "" : ` ${visibleText(timeline.tool_version)}`}`,
+      timeline.driver_version === null ? null : `driver ${visibleText(timeline.driver_version)}`,
+      timeline.rows === 0 ? "sums by name" : counted(timeline.rows, "GPU activity", "GPU activities"),
+    ];
+    return paragraph(terminal, "", parts.filter((part) => part !== null).join(" · "));
+  });
 }
 
 const inputName = (inputs: readonly string[], index: number): string =>

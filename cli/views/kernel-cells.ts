@@ -51,6 +51,8 @@ export function classCell(entry: KernelEntry, notes: Footnotes): Cell {
 
 export const nameCell = (entry: KernelEntry): Cell => ({ text: shortKernelName(entry.detail.names.display) });
 
+export const stageCell = (entry: KernelEntry): Cell => ({ text: entry.pipeline_stage ?? "" });
+
 export const limiterCell = (entry: KernelEntry): Cell => ({ text: entry.detail.limiter });
 
 /** Total time of the kernel, which is what it is ranked by. */

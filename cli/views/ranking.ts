@@ -20,6 +20,7 @@ import {
   occupancyCell,
   precisionCell,
   shareCell,
+  stageCell,
   tflopsCell,
   timeCell,
 } from "./kernel-cells.ts";
@@ -27,6 +28,8 @@ import {
 export interface ViewOptions {
   /** What the reports are called, in the order of the result's provenance. */
   readonly inputs: readonly string[];
+  /** What the timelines are called, in the order of the result's provenance. */
+  readonly timelines?: readonly string[];
   /** Names as the report has them instead of shortened ones. */
   readonly fullNames: boolean;
 }
@@ -41,6 +44,7 @@ const COLUMNS: readonly RankingColumn[] = [
   { title: "kernel", align: "left", flexible: true, cell: nameCell },
   { title: "bound", align: "left", cell: classCell },
   { title: "limiter", align: "left", drop: 1, cell: limiterCell },
+  { title: "stage", align: "left", from: 110, drop: 5, cell: stageCell },
   { title: "n", align: "right", from: 100, cell: launchesCell },
   { title: "time", align: "right", cell: timeCell },
   { title: "share", align: "right", cell: shareCell },
@@ -61,7 +65,7 @@ export function rankingView(terminal: Terminal, result: PipelineResult, options:
     ...columns.map((column) => column.cell(entry, notes)),
   ]);
   return [
-    ...header(terminal, result, options.inputs),
+    ...header(terminal, result, options.inputs, options.timelines),
     ...summary(terminal, result),
     "",
     ...table(terminal, [{ title: "#", align: "right" }, ...columns], rows),
@@ -76,9 +80,10 @@ export function rankingView(terminal: Terminal, result: PipelineResult, options:
 function summary(terminal: Terminal, result: PipelineResult): string[] {
   const shown = result.kernels.length;
   const rest = result.kernels_total - shown;
-  const time = result.report_us === null ? "" : `, ${formatTime(result.report_us)} of kernel time`;
+  const kernelUs = result.timeline?.kernels_exclusive_us ?? result.report_us;
+  const time = kernelUs === null ? "" : `, ${formatTime(kernelUs)} of kernel time`;
   const text = `${counted(result.kernels_total, "kernel")} in ${counted(result.launches, "launch", "launches")}${time}${rest > 0 ? `; the ${shown} with the most time are shown (--top)` : ""}`;
-  return [...idleFirst(terminal, result), ...paragraph(terminal, "", text)];
+  return [...idleFirst(terminal, result), ...paragraph(terminal, "", text), ...stageLine(terminal, result)];
 }
 
 /** Where the GPU idles for more than half of the span, no kernel can return more than the busy part. */
@@ -86,6 +91,14 @@ function idleFirst(terminal: Terminal, { gpu_busy_us: busy, span_us: span }: Pip
   if (busy === null || span === null || span <= 0 || busy / span >= 0.5) return [];
   const text = `The GPU was busy for ${formatTime(busy)} of ${formatTime(span)} (${formatShare(busy / span)}): nothing done to a kernel returns more than that.`;
   return paragraph(terminal, "", text, "yellow");
+}
+
+/** Where the busy time goes, by stage. */
+function stageLine(terminal: Terminal, { stages, coverage }: PipelineResult): string[] {
+  if (stages === null) return [];
+  const shares = stages.map(({ stage, share }) => `${stage} ${formatShare(share)}`).join(", ");
+  const counted = coverage === null || coverage === 0 ? "" : `; ${formatShare(coverage)} of it has counters`;
+  return paragraph(terminal, "", `Busy time by stage: ${shares}${counted}`);
 }
 
 function legend(terminal: Terminal, result: PipelineResult, notes: Footnotes): string[] {
@@ -118,9 +131,14 @@ function composites(terminal: Terminal, result: PipelineResult): string[] {
 
 function whereNext(terminal: Terminal, result: PipelineResult, options: ViewOptions): string[] {
   if (result.kernels.length === 0) return [];
+  if (result.kernels.every(({ detail }) => detail.launch === null)) {
+    const text = "Times only: for verdicts give a report of ncu of the same program beside the timeline.";
+    return [...paragraph(terminal, "", text), ""];
+  }
   return [
     paint(terminal, "bold", "Where to look next"),
     ...result.kernels.flatMap((entry, index) => {
+      if (entry.detail.launch === null) return [];
       const label = `${String(index + 1).padStart(String(result.kernels.length).length + 1)}  `;
       const indent = " ".repeat(label.length);
       const { display } = entry.detail.names;

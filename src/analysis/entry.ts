@@ -38,8 +38,8 @@ export function entryOf({
   const { sources, null_reasons: reasons } = verdict;
   const untimed = reasons.wall_clock_us ?? "no launch has a duration";
   const timed = sources.wall_clock_us;
-  if (timing.source === "ncu_survey") {
-    // Of launches that are in no report: the record of the capture holds them.
+  if (timing.source === "ncu_survey" || timing.source === "timeline") {
+    // Of launches that are in no report.
     delete sources.wall_clock_us;
   } else if (timed !== undefined) {
     sources["detail.timing"] = timed;
@@ -49,7 +49,14 @@ export function entryOf({
   for (const [name, value] of Object.entries(timing)) {
     if (value === null) reasons[`detail.timing.${name}`] = untimed;
   }
-  for (const path of ["fraction_of_pipeline", "detail.share_of_wall"]) reasons[path] = NO_TIMELINE;
+  for (const path of [
+    "fraction_of_pipeline",
+    "detail.share_of_wall",
+    "detail.exclusive_us",
+    "detail.saving_us",
+    "detail.phases",
+  ])
+    reasons[path] = NO_TIMELINE;
   return {
     target: targetOf(item.launch),
     roofline: analysis.roofline,
@@ -76,6 +83,9 @@ export function entryOf({
       timing,
       share_of_report: shareOfReport,
       share_of_wall: null,
+      exclusive_us: null,
+      saving_us: null,
+      phases: null,
       shapes,
     },
     findings: [...analysis.findings],

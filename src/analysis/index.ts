@@ -5,29 +5,28 @@ import { durationUs, untimedReason } from "./duration.ts";
 import { entryOf, failedLaunches, reportFindings, untimedLaunches } from "./entry.ts";
 import { type AnalysisInput, type Item, itemsOf, Judge, type Kernel, kernelsOf, shapesOf, totalUs } from "./kernels.ts";
 import { nameKey } from "./names.ts";
+import { kernelOfTimelines, pipelineOfTimelines } from "./pipeline/index.ts";
+import type { TimelineInput } from "./pipeline/input.ts";
 import { provenanceOf } from "./provenance.ts";
 import type { Survey } from "./survey.ts";
-import { isFullPipeline, targetMatcher } from "./target.ts";
+import { type AnalysisFailure, isFullPipeline, targetMatcher } from "./target.ts";
+import type { RankFailure } from "./timeline/rank.ts";
+import type { TimelineWindow } from "./timeline/window.ts";
 import { timingOf } from "./timing.ts";
 
 export { ANALYSES, wantsMetric } from "./analyses.ts";
 export { withCapture } from "./capture.ts";
 export type { AnalysisInput } from "./kernels.ts";
+export type { TimelineInput } from "./pipeline/input.ts";
 export { surveyOf } from "./survey.ts";
-export { isFullPipeline } from "./target.ts";
+export { type AnalysisFailure, isFullPipeline } from "./target.ts";
+export type { RankFailure } from "./timeline/rank.ts";
+export type { TimelineWindow } from "./timeline/window.ts";
 
 /** Kernels of a pipeline that are listed when nobody says how many. */
 const DEFAULT_TOP_N = 10;
 /** Names shown to somebody who asked for a kernel that is not there. */
 const NAMES_IN_EVIDENCE = 20;
-
-/** Why there is no result. */
-export interface AnalysisFailure {
-  readonly code: "no_matching_kernel" | "no_kernels_profiled" | "invalid_target";
-  readonly message: string;
-  readonly hint: string;
-  readonly evidence: Readonly<Record<string, unknown>>;
-}
 
 interface Totals {
   /** Summed time of all kernels of the reports; null where none has a duration. */
@@ -83,13 +82,15 @@ function pipelineResult(inputs: readonly AnalysisInput[], topN: number): Result<
       display: launch.names.display,
       duration_us: durationUs,
     })),
+    timeline: null,
     coverage: null,
     plan: null,
     null_reasons: {
+      timeline: alone,
       gpu_busy_us: alone,
       span_us: alone,
       gpu_idle_us: alone,
-      stages: "the stages of the pipeline are not analysed yet",
+      stages: alone,
       coverage: alone,
       plan: "the reports were handed in, so nothing was planned",
       ...(reportUs === null ? { report_us: "no launch has a duration above 0" } : {}),
@@ -122,20 +123,20 @@ function noKernels(inputs: readonly AnalysisInput[]): AnalysisFailure {
   };
 }
 
+const invalidTarget = (target: string, problem: string): AnalysisFailure => ({
+  code: "invalid_target",
+  message: `the target ${JSON.stringify(target)} cannot be used: ${problem}`,
+  hint: "give a function name, a demangled or mangled name, /pattern/ in RE2 syntax, or `full pipeline`",
+  evidence: { target },
+});
+
 function kernelResult(
   inputs: readonly AnalysisInput[],
   target: string,
   survey: Survey | null,
 ): Result<KernelResult, AnalysisFailure> {
   const matcher = targetMatcher(target);
-  if (!matcher.ok) {
-    return err({
-      code: "invalid_target",
-      message: `the target ${JSON.stringify(target)} cannot be used: ${matcher.error}`,
-      hint: "give a function name, a demangled or mangled name, /pattern/ in RE2 syntax, or `full pipeline`",
-      evidence: { target },
-    });
-  }
+  if (!matcher.ok) return err(invalidTarget(target, matcher.error));
   const { kernels: items } = itemsOf(inputs);
   if (items.length === 0) return err(noKernels(inputs));
   const kernels = kernelsOf(items, survey);
@@ -191,6 +192,22 @@ export function analyze(
 ): Result<ProfileResult, AnalysisFailure> {
   if (isFullPipeline(options.target)) return pipelineResult(inputs, options.topN ?? DEFAULT_TOP_N);
   return kernelResult(inputs, options.target, options.survey ?? null);
+}
+
+/**
+ * The same with timelines, one a rank: times, shares and stages are theirs, verdicts those of the launches of `reports`
+ * that belong to a kernel's clusters.
+ */
+export function analyzeTimelines(
+  timelines: readonly TimelineInput[],
+  reports: readonly AnalysisInput[],
+  options: { readonly target: string; readonly topN?: number; readonly window?: TimelineWindow },
+): Result<ProfileResult, AnalysisFailure | RankFailure> {
+  const { target, topN = DEFAULT_TOP_N, window = null } = options;
+  if (isFullPipeline(target)) return pipelineOfTimelines(timelines, reports, { topN, window });
+  const matcher = targetMatcher(target);
+  if (!matcher.ok) return err(invalidTarget(target, matcher.error));
+  return kernelOfTimelines(timelines, reports, { target, matches: matcher.value, window });
 }
 
 /**

@@ -154,6 +154,12 @@ function clusterOf({ items, median, totalUs: total }: Group, kernel: Kernel, jud
     ),
     median_launch: median.launch.index,
     launches: items.map((item) => item.launch.index).sort((a, b) => a - b),
+    joined_by: null,
+    ncu_median_us: timingOf(
+      items.flatMap((item) => item.durationUs ?? []),
+      "ncu",
+    ).median_us,
+    ncu_over_timeline: null,
     roofline: analysis.roofline,
     roofline_null_reason: judgement.roofline_null_reason,
     limiter: judgement.limiter,

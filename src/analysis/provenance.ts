@@ -105,6 +105,7 @@ export function provenanceOf(inputs: readonly AnalysisInput[], verdicts: readonl
       cuda_version: report.cuda_version,
       driver_version: report.driver_version,
     })),
+    timelines: [],
     gpus,
     peaks: peaksSentence(verdicts),
     analysis_version: ANALYSIS_VERSION,

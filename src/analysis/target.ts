@@ -61,3 +61,11 @@ export function targetProblem(target: string): string | null {
   if (pattern !== null) return pattern.ok ? null : pattern.error;
   return target.trim() === "" ? EMPTY : null;
 }
+
+/** Why there is no result. */
+export interface AnalysisFailure {
+  readonly code: "no_matching_kernel" | "no_kernels_profiled" | "invalid_target";
+  readonly message: string;
+  readonly hint: string;
+  readonly evidence: Readonly<Record<string, unknown>>;
+}

@@ -7,6 +7,7 @@ import {
   LATENCY_REASONS,
   LIMITERS,
   OCCUPANCY_LIMITS,
+  PHASES,
   RESULT_SCHEMA_VERSION,
   ROOFLINE_CLASSES,
   STAGES,
@@ -83,7 +84,8 @@ export const launchVerdictSchema = z
         nvtx: z.array(z.string()).describe("push/pop ranges, outermost first"),
         failure: z.string().nullable(),
       })
-      .describe("the launch that the verdict is of"),
+      .nullable()
+      .describe("the launch that the verdict is of; null: none has counters"),
     roofline_null_reason: z.string().nullable().describe("why there is no verdict, or what was missing beside one"),
     limiter: z.enum(LIMITERS),
     near: z.boolean().describe("latency-bound, but at 60 % or more of a roof"),
@@ -230,8 +232,16 @@ export type Timing = z.infer<typeof timingSchema>;
 export const clusterSchema = z
   .object({
     timing: timingSchema,
-    median_launch: z.number().int(),
-    launches: z.array(z.number().int()).describe("indices in the report"),
+    median_launch: z.number().int().nullable().describe("null: none has counters"),
+    launches: z.array(z.number().int()).describe("with counters: indices in the report"),
+    joined_by: z
+      .enum(["ordinal", "duration", "scaled_duration"])
+      .nullable()
+      .describe(
+        "how launches with counters were found to be of this cluster of a timeline; null: no timeline, or none",
+      ),
+    ncu_median_us: number.describe("of the launches with counters, as ncu timed them"),
+    ncu_over_timeline: number.describe("median under ncu over median in the timeline"),
     roofline: rooflineClassSchema.nullable(),
     roofline_null_reason: z.string().nullable(),
     limiter: z.enum(LIMITERS),
@@ -299,6 +309,11 @@ export const kernelDetailSchema = launchVerdictSchema.extend({
   timing: timingSchema,
   share_of_report: fraction.describe("of the summed time of all kernels in the report"),
   share_of_wall: fraction,
+  exclusive_us: number.describe("time on its streams that no earlier kernel there overlaps: what shares are of"),
+  saving_us: number.describe(
+    "what its measured clusters would save at their roof (Amdahl, one kernel alone); savings of several kernels do not add where they overlap",
+  ),
+  phases: z.array(z.object({ phase: z.enum(PHASES), launches: z.number().int(), exclusive_us: z.number() })).nullable(),
   shapes: z.array(shapeSchema),
 });
 
@@ -322,6 +337,21 @@ export const provenanceSchema = z
         tool_version: z.string().nullable(),
         cuda_version: z.string().nullable(),
         driver_version: z.string().nullable(),
+      }),
+    ),
+    timelines: z.array(
+      z.object({
+        id: z.string().nullable(),
+        sha256: z.string().nullable(),
+        format: z.string(),
+        compression: z.string(),
+        rows: z.number().int().describe("GPU activities"),
+        tool: z.string(),
+        tool_version: z.string().nullable(),
+        schema_version: z.string().nullable(),
+        cuda_version: z.string().nullable(),
+        driver_version: z.string().nullable(),
+        ranks: z.array(z.number().int()),
       }),
     ),
     gpus: z.array(
@@ -365,6 +395,72 @@ export const kernelResultSchema = kernelFieldsSchema
   })
   .meta({ id: "KernelResult" });
 
+const hostCallSchema = z.object({ name: z.string(), calls: z.number().int(), overlap_us: z.number() });
+
+/** What timelines tell beside their kernels. Microseconds. */
+export const timelineSummarySchema = z
+  .object({
+    window: z
+      .union([
+        z.object({ nvtx: z.string() }),
+        z.object({ step: z.number().int() }),
+        z.object({ from_us: z.number(), to_us: z.number() }),
+      ])
+      .nullable(),
+    wall_us: number.describe("spans of the GPUs, summed"),
+    kernels_recorded_us: z.number(),
+    kernels_exclusive_us: z.number(),
+    overlap_between_streams_us: number,
+    overlap_on_streams: z
+      .object({ pairs: z.number().int(), us: z.number() })
+      .nullable()
+      .describe("neighbours on one stream, as programmatic dependent launch makes them"),
+    phases: z
+      .array(
+        z.object({
+          phase: z.enum(PHASES),
+          launches: z.number().int(),
+          exclusive_us: z.number(),
+          steps: z.number().int(),
+          share_of_kernels: z.number(),
+        }),
+      )
+      .nullable(),
+    activities: z.array(
+      z.object({
+        kind: z.enum(["memcpy", "memset", "graph"]),
+        name: z.string(),
+        count: z.number().int(),
+        total_us: z.number(),
+        bytes: number,
+        share_of_busy: fraction,
+        share_of_wall: fraction,
+      }),
+    ),
+    idle: z
+      .object({
+        count: z.number().int(),
+        total_us: z.number(),
+        share_of_wall: fraction,
+        host: z.object({ calls: z.array(hostCallSchema).nullable(), null_reason: z.string().nullable() }),
+        largest: z.array(
+          z.object({
+            timeline: z.number().int(),
+            start_us: z.number(),
+            duration_us: z.number(),
+            rank: number,
+            device: number,
+            after: z.string(),
+            before: z.string(),
+            host: z.array(hostCallSchema).nullable(),
+          }),
+        ),
+      })
+      .nullable(),
+    null_reasons: z.record(z.string(), z.string()),
+  })
+  .meta({ id: "TimelineSummary" });
+
 export const pipelineResultSchema = z
   .object({
     kind: z.literal("pipeline"),
@@ -393,7 +489,8 @@ export const pipelineResultSchema = z
         }),
       )
       .describe("results that span several kernels; never added to kernel sums"),
-    coverage: fraction.describe("share of time that got counters"),
+    timeline: timelineSummarySchema.nullable().describe("null: there was no timeline"),
+    coverage: fraction.describe("share of the busy time whose clusters got counters"),
     plan: z.record(z.string(), z.unknown()).nullable(),
     null_reasons: z.record(z.string(), z.string()),
     findings: z.array(findingSchema),

@@ -42,6 +42,8 @@ export const LATENCY_REASONS = [
   "achieved_occupancy_below_theoretical",
   "unknown",
 ] as const;
+/** What a step of an engine works on. */
+export const PHASES = ["prefill", "decode", "mixed", "draft", "verify", "unknown"] as const;
 export const OCCUPANCY_LIMITS = ["registers", "shared_mem", "warps", "blocks", "barriers"] as const;
 export const HEADROOM_LEVELS = ["high", "medium", "low", "unknown"] as const;
 

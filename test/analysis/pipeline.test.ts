@@ -263,7 +263,7 @@ describe("a kernel", () => {
       kernel(5, "gemm", 50, { grid: [264, 1, 1] }, { [MEMORY]: 3 }),
     ];
     const result = kernelOf([input(launches)], "gemm");
-    expect(result.detail.launch.index).toBe(3);
+    expect(result.detail.launch?.index).toBe(3);
     expect(result.memory_bw_utilization).toBe(0.84);
     expect(result.detail.timing).toMatchObject({ n: 6, total_us: 3393, min_us: 45, max_us: 1148 });
     expect(result.wall_clock_us).toBeCloseTo(3393 / 6, 9);

@@ -26,6 +26,11 @@ const ROOM: Detail = {
 };
 const RAISE = /^Theoretical occupancy would rise from 19% to 25% \(limited by shared memory\) with at most 57,344 B/;
 
+const requireLaunch = ({ launch }: KernelEntry["detail"]): NonNullable<typeof launch> => {
+  if (launch === null) throw new Error("expected a launch");
+  return launch;
+};
+
 describe("adviceFor", () => {
   it.each(LIMITERS.filter((limiter) => !["latency", "tail", "imbalance", "launch", "unknown"].includes(limiter)))(
     "has words for the limiter %s",
@@ -127,7 +132,7 @@ describe("adviceFor", () => {
 
   it("asks for what is missing where there is no verdict", () => {
     expect(adviceFor(kernelEntry())[0]).toContain("ncu --set full");
-    const failed = kernelEntry({}, { launch: { ...bare.launch, failure: "LaunchFailed" } });
+    const failed = kernelEntry({}, { launch: { ...requireLaunch(bare), failure: "LaunchFailed" } });
     expect(adviceFor(failed)[0]).toContain("compute-sanitizer");
   });
 

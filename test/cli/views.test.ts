@@ -239,7 +239,7 @@ describe("any result", () => {
     const one = moe();
     one.detail.names.display = hostile;
     one.detail.roofline_null_reason = hostile;
-    one.detail.launch.nvtx = [hostile];
+    if (one.detail.launch !== null) one.detail.launch.nvtx = [hostile];
     one.detail.hints = [
       {
         rule: hostile,

@@ -44,6 +44,7 @@ export function pipelineResult(kernels: readonly KernelEntry[], rest: Partial<Pi
     kernels: [...kernels],
     kernels_total: kernels.length,
     composites: [],
+    timeline: null,
     coverage: null,
     plan: null,
     null_reasons: {},
@@ -69,6 +70,7 @@ export function kernelResult(entry: KernelEntry, rest: Partial<KernelResult> = {
 function provenance(): Provenance {
   return {
     reports: [],
+    timelines: [],
     gpus: [
       {
         name: "NVIDIA H200",
@@ -202,6 +204,9 @@ function emptyDetail(name: string): Detail {
     },
     share_of_report: null,
     share_of_wall: null,
+    exclusive_us: null,
+    saving_us: null,
+    phases: null,
     shapes: [],
   };
 }

@@ -34,10 +34,10 @@ export function asRecorded(result: KernelResult): Record<string, Json> {
   const level = (name: string) => detail.memory.levels.find((one) => one.level === name)!;
   const step = detail.occupancy.next_step;
   return {
-    kernel_index: detail.launch.index,
-    nvtx: detail.launch.nvtx[0] ?? null,
-    grid: detail.launch.grid,
-    block: detail.launch.block,
+    kernel_index: detail.launch?.index,
+    nvtx: detail.launch?.nvtx[0] ?? null,
+    grid: detail.launch?.grid,
+    block: detail.launch?.block,
     name_in_report: detail.names.display,
     function_name: result.target,
     wall_clock_us: result.wall_clock_us,

@@ -42,6 +42,18 @@ const failure = (refusal: TimelineRefusal, timeline: number | null, findings: re
 const labelled = (findings: readonly Finding[], timeline: number, of: number): Finding[] =>
   findings.map((one) => (of === 1 ? one : { ...one, evidence: { ...one.evidence, timeline } }));
 
+/** The same activities at the same times: one recording in two files, packed and unpacked say. */
+function isSame({ rows, zero_unix_ns, lanes, names }: Timeline, other: Timeline): boolean {
+  if (rows.count === 0 || rows.count !== other.rows.count || zero_unix_ns !== other.zero_unix_ns) return false;
+  if (JSON.stringify(lanes) !== JSON.stringify(other.lanes)) return false;
+  if (names.length !== other.names.length) return false;
+  if (names.some(({ display }, position) => display !== other.names[position]?.display)) return false;
+  return (
+    rows.start_ns.every((start, row) => start === other.rows.start_ns[row]) &&
+    rows.end_ns.every((end, row) => end === other.rows.end_ns[row])
+  );
+}
+
 /** Whether timelines can be added up: ranks of one run, each once, seen by one tool. */
 function notComparable(timelines: readonly Timeline[]): TimelineRefusal | null {
   const hint = "Give the timelines of one run, one for each rank, all recorded by the same tool.";
@@ -54,8 +66,16 @@ function notComparable(timelines: readonly Timeline[]): TimelineRefusal | null {
   }
   const ranks = timelines.flatMap(({ lanes }) => [...new Set(lanes.flatMap(({ rank }) => rank ?? []))]);
   const twice = ranks.find((rank, position) => ranks.indexOf(rank) < position);
-  if (twice === undefined) return null;
-  return { code, message: `rank ${twice} is in more than one of the timelines`, hint, evidence: { rank: twice } };
+  if (twice !== undefined)
+    return { code, message: `rank ${twice} is in more than one of the timelines`, hint, evidence: { rank: twice } };
+  const repeated = timelines.findIndex((one, position) =>
+    timelines.slice(0, position).some((other) => isSame(one, other)),
+  );
+  if (repeated >= 0) {
+    const message = "two of the timelines hold the same recording: its launches would be counted twice";
+    return { code, message, hint, evidence: { timeline: repeated } };
+  }
+  return null;
 }
 
 function judgeAll(timelines: readonly Timeline[], options: RankOptions): Result<Judged[], RankFailure> {

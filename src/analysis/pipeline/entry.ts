@@ -1,0 +1,220 @@
+import type { Finding } from "../../model/finding.ts";
+import { baseName } from "../../model/kernel-name.ts";
+import type { Cluster, KernelEntry, Shape } from "../../model/result.ts";
+import { entryOf } from "../entry.ts";
+import type { FamilyIndex } from "../families.ts";
+import { shortened } from "../timeline/refusal.ts";
+import { timingOf } from "../timing.ts";
+import { analyzeLaunch, type LaunchAnalysis } from "../verdict.ts";
+import { type JoinedCluster, type JoinedKernel, medianItem } from "./join.ts";
+import { uncounted } from "./uncounted.ts";
+
+/**
+ * A launch under ncu runs alone, at other clocks and with a cold cache; further apart than this the counters may be of
+ * other work than the timeline's. Not verified on many programs; the kernels of an H200 run stay within 0.8 to 1.3.
+ */
+const RATIO_MIN = 0.5;
+const RATIO_MAX = 2;
+/** Peaks are exact, clocks of memory are not. */
+const OVER_PEAK = 1.05;
+
+/** What a kernel's verdict rests on beside its launches. */
+export interface EntryTotals {
+  readonly busyUs: number | null;
+  /** Why shares are null. */
+  readonly reasons: Readonly<Record<string, string>>;
+  readonly hasReports: boolean;
+}
+
+export interface PipelineEntry {
+  readonly entry: KernelEntry;
+  /** Exclusive time of the clusters that have counters. */
+  readonly coveredUs: number;
+}
+
+/** A kernel of the timeline with the verdict of its heaviest cluster, where that has counters. */
+export function pipelineEntry(joined: JoinedKernel, totals: EntryTotals, index: FamilyIndex): PipelineEntry {
+  const { kernel } = joined;
+  const { names } = kernel;
+  const target = names.function ?? baseName(names.display);
+  const clusters = (joined.shapes ?? []).flatMap((shape) => shape.clusters);
+  const heaviest = clusters.reduce<JoinedCluster | null>(
+    (best, one) => (best === null || one.cluster.exclusive_us > best.cluster.exclusive_us ? one : best),
+    null,
+  );
+  const analyses = new Map<JoinedCluster, LaunchAnalysis>();
+  for (const one of clusters) {
+    const item = medianItem(one);
+    if (item !== null) {
+      analyses.set(one, analyzeLaunch(item.launch, item.input.report, index, kernel.share_of_busy));
+    }
+  }
+  const measured = heaviest === null ? null : medianItem(heaviest);
+  const reason = withoutCounters(joined, totals);
+  const item = measured ?? uncounted(names, reason);
+  const own = heaviest === null ? undefined : analyses.get(heaviest);
+  const analysis = own ?? analyzeLaunch(item.launch, item.input.report, index);
+  const saving = savingUs(clusters, analyses);
+  const covered = clusters.reduce((sum, one) => sum + (one.by === null ? 0 : one.cluster.exclusive_us), 0);
+  const base = entryOf({
+    item,
+    key: kernel.key,
+    analysis,
+    timing: kernel.timing,
+    shapes: (joined.shapes ?? []).map((shape) => shapeOf(shape, kernel.exclusive_us, analyses)),
+    shareOfReport: null,
+    shareReason: "the timeline tells the share of the pipeline",
+  });
+  const reasons = { ...base.detail.null_reasons };
+  for (const path of ["fraction_of_pipeline", "detail.share_of_wall"]) delete reasons[path];
+  if (kernel.share_of_busy === null) reasons.fraction_of_pipeline = totals.reasons.busy_us ?? "busy time is not known";
+  if (kernel.share_of_wall === null) {
+    reasons["detail.share_of_wall"] = totals.reasons.wall_us ?? "the span is not known";
+  }
+  if (saving === null) reasons["detail.saving_us"] = reason;
+  if (measured === null) reasons["detail.launch"] = reason;
+  if (kernel.phases === null) reasons["detail.phases"] = totals.reasons.phases ?? "steps were not recognised";
+  const entry: KernelEntry = {
+    ...base,
+    target,
+    fraction_of_pipeline: kernel.share_of_busy,
+    detail: {
+      ...base.detail,
+      launch: measured === null ? null : base.detail.launch,
+      share_of_wall: kernel.share_of_wall,
+      exclusive_us: kernel.exclusive_us,
+      saving_us: saving,
+      phases: kernel.phases === null ? null : kernel.phases.map((phase) => ({ ...phase })),
+      null_reasons: reasons,
+    },
+    findings: [...base.findings, ...mismatches(joined, target), ...doubts(clusters, analyses, target)],
+  };
+  return { entry, coveredUs: covered };
+}
+
+function withoutCounters({ counted, mismatched }: JoinedKernel, { hasReports }: EntryTotals): string {
+  if (!hasReports) return "no counters were taken: a timeline alone shows times";
+  if (counted === null) return "no launch of it got counters";
+  if (mismatched.length > 0) {
+    return "shape_mismatch: launches of it got counters, but none of the shape and duration that take most of its time";
+  }
+  return "no launch with counters is of the shape and duration that take most of its time";
+}
+
+/** Amdahl for one kernel: time of each measured cluster times its distance to the roof; null where none is measured. */
+function savingUs(
+  clusters: readonly JoinedCluster[],
+  analyses: ReadonlyMap<JoinedCluster, LaunchAnalysis>,
+): number | null {
+  let saved: number | null = null;
+  for (const one of clusters) {
+    const distance = analyses.get(one)?.judgement.headroom.distance_with_launch_floor ?? null;
+    if (distance !== null) saved = (saved ?? 0) + one.cluster.exclusive_us * Math.max(0, distance);
+  }
+  return saved;
+}
+
+function ncuMedianUs({ items }: JoinedCluster): number | null {
+  return timingOf(
+    items.flatMap(({ durationUs }) => durationUs ?? []),
+    "ncu",
+  ).median_us;
+}
+
+function ratioOf(one: JoinedCluster): number | null {
+  const [ncu, timeline] = [ncuMedianUs(one), one.cluster.timing.median_us];
+  return ncu === null || timeline === null || timeline <= 0 ? null : ncu / timeline;
+}
+
+function shapeOf(
+  { shape, clusters }: NonNullable<JoinedKernel["shapes"]>[number],
+  kernelUs: number,
+  analyses: ReadonlyMap<JoinedCluster, LaunchAnalysis>,
+): Shape {
+  const { grid, block } = shape;
+  return {
+    grid: grid === null ? null : [grid[0], grid[1], grid[2]],
+    block: block === null ? null : [block[0], block[1], block[2]],
+    shared_memory_usage_bytes: shape.shared_memory_bytes,
+    timing: shape.timing,
+    clusters: clusters.map((one) => clusterOf(one, kernelUs, analyses.get(one))),
+  };
+}
+
+function clusterOf(one: JoinedCluster, kernelUs: number, analysis: LaunchAnalysis | undefined): Cluster {
+  const { cluster, items, by } = one;
+  return {
+    timing: cluster.timing,
+    median_launch: medianItem(one)?.launch.index ?? null,
+    launches: items.map(({ launch }) => launch.index).sort((a, b) => a - b),
+    joined_by: by,
+    ncu_median_us: ncuMedianUs(one),
+    ncu_over_timeline: ratioOf(one),
+    roofline: analysis?.roofline ?? null,
+    roofline_null_reason: analysis === undefined ? "no counters" : analysis.judgement.roofline_null_reason,
+    limiter: analysis?.judgement.limiter ?? "unknown",
+    memory_bw_utilization: analysis?.memory_bw_utilization ?? null,
+    compute_utilization: analysis?.judgement.compute_utilization ?? null,
+    sm_occupancy: analysis?.sm_occupancy ?? null,
+    tflops: analysis?.tflops ?? null,
+    share_of_kernel: kernelUs > 0 ? cluster.exclusive_us / kernelUs : null,
+  };
+}
+
+function mismatches({ mismatched, kernel }: JoinedKernel, target: string): Finding[] {
+  const [first] = mismatched;
+  if (first === undefined) return [];
+  return [
+    {
+      code: "shape_mismatch",
+      severity: "warning",
+      message: `${mismatched.length} of the launches of ${shortened(target)} with counters are of no shape and duration that the timeline has: they are not used`,
+      launch: first.launch.index,
+      evidence: { kernel: shortened(kernel.key.key), launches: mismatched.length, duration_us: first.durationUs },
+    },
+  ];
+}
+
+/** Where counters and timeline do not seem to be of the same work. */
+function doubts(
+  clusters: readonly JoinedCluster[],
+  analyses: ReadonlyMap<JoinedCluster, LaunchAnalysis>,
+  target: string,
+): Finding[] {
+  return clusters.flatMap((one): Finding[] => {
+    const [ratio, item, analysis] = [ratioOf(one), medianItem(one), analyses.get(one)];
+    const median = one.cluster.timing.median_us;
+    if (ratio === null || item === null || median === null) return [];
+    const found: Finding[] = [];
+    if (ratio < RATIO_MIN || ratio > RATIO_MAX) {
+      found.push({
+        code: "ncu_time_differs",
+        severity: "warning",
+        message: `launches of ${shortened(target)} took ${ratio.toFixed(2)} times as long under ncu as in the timeline: their counters may be of other conditions`,
+        launch: item.launch.index,
+        evidence: {
+          timeline_us: median,
+          ncu_us: ncuMedianUs(one),
+          ratio,
+          expected_min: RATIO_MIN,
+          expected_max: RATIO_MAX,
+        },
+      });
+    }
+    const memory = analysis?.judgement.memory;
+    const [read, written, peak] = [memory?.dram_bytes_read, memory?.dram_bytes_written, memory?.peak_dram_bytes_per_s];
+    if (typeof read === "number" && typeof written === "number" && typeof peak === "number") {
+      const rate = (read + written) / (median / 1e6);
+      if (rate > OVER_PEAK * peak) {
+        found.push({
+          code: "dram_bytes_do_not_fit",
+          severity: "warning",
+          message: `the DRAM bytes that ncu counted for ${shortened(target)} do not fit into its time in the timeline: ${(rate / 1e12).toFixed(2)} TB/s of ${(peak / 1e12).toFixed(2)}; with a warm cache it moves less`,
+          launch: item.launch.index,
+          evidence: { bytes: read + written, timeline_us: median, peak_bytes_per_s: peak },
+        });
+      }
+    }
+    return found;
+  });
+}

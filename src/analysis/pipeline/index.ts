@@ -1,0 +1,243 @@
+import { byNumberDescending, byText, inOrder } from "../../base/order.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import type { Finding } from "../../model/finding.ts";
+import { baseName } from "../../model/kernel-name.ts";
+import type { KernelNames } from "../../model/launch.ts";
+import type { KernelResult, PipelineResult } from "../../model/result.ts";
+import { FULL_PIPELINE, RESULT_SCHEMA_VERSION } from "../../model/words.ts";
+import { DECLARED_FAMILIES } from "../analyses.ts";
+import { failedLaunches, reportFindings, untimedLaunches } from "../entry.ts";
+import { FamilyIndex } from "../families.ts";
+import { type AnalysisInput, itemsOf, kernelsOf, totalUs } from "../kernels.ts";
+import { provenanceOf } from "../provenance.ts";
+import { stageOf } from "../stages/index.ts";
+import type { AnalysisFailure } from "../target.ts";
+import { type RankFailure, rankTimeline } from "../timeline/rank.ts";
+import type { TimelineRanking } from "../timeline/ranking.ts";
+import type { TimelineWindow } from "../timeline/window.ts";
+import { pipelineEntry } from "./entry.ts";
+import type { TimelineInput } from "./input.ts";
+import { CountedKernels, joinKernel } from "./join.ts";
+import { timelineProvenance } from "./provenance.ts";
+
+export interface PipelineOptions {
+  readonly topN: number;
+  readonly window?: TimelineWindow | null;
+}
+
+export interface KernelOptions {
+  readonly target: string;
+  readonly matches: (names: KernelNames) => boolean;
+  readonly window?: TimelineWindow | null;
+}
+
+const NAMES_IN_EVIDENCE = 20;
+
+/** Kernels among which at least one must have counters, or the reports are of something else. */
+const HOT_KERNELS = 10;
+
+/**
+ * Ranks the kernels of a run by the time of its timelines (one a rank), and gives each the verdict of the launches in
+ * `reports` that belong to it. Refused where a timeline cannot be trusted.
+ */
+export function pipelineOfTimelines(
+  timelines: readonly TimelineInput[],
+  reports: readonly AnalysisInput[],
+  { topN, window }: PipelineOptions,
+): Result<PipelineResult, RankFailure> {
+  const ranked = rankTimeline(
+    timelines.map(({ timeline }) => timeline),
+    { window: window ?? null },
+  );
+  if (!ranked.ok) return err(ranked.error);
+  const ranking = ranked.value;
+  const { kernels: items, composites } = itemsOf(reports);
+  const counted = new CountedKernels(kernelsOf(items));
+  const index = new FamilyIndex(DECLARED_FAMILIES);
+  const totals = { busyUs: ranking.busy_us, reasons: ranking.null_reasons, hasReports: reports.length > 0 };
+  const shown = ranking.kernels
+    .slice(0, topN)
+    .map((kernel) => pipelineEntry(joinKernel(kernel, counted.of(kernel)), totals, index));
+  const entries = shown.map(({ entry }) => entry);
+  const covered = shown.reduce((sum, { coveredUs }) => sum + coveredUs, 0);
+  const busy = ranking.busy_us;
+  const idle = ranking.idle;
+  const noPlan = "timelines and reports were handed in, so nothing was planned";
+  return ok({
+    kind: "pipeline",
+    schema_version: RESULT_SCHEMA_VERSION,
+    target: FULL_PIPELINE,
+    partial: reports.some(({ report }) => report.partial),
+    gpu_busy_us: busy,
+    span_us: ranking.span_us,
+    gpu_idle_us: idle?.total_us ?? null,
+    launches: ranking.launches,
+    report_us: totalUs(items),
+    stages: stagesOf(ranking),
+    kernels: entries,
+    kernels_total: ranking.kernels_total,
+    composites: composites.map(({ launch, durationUs }) => ({
+      kind: launch.kind === "kernel" ? "range" : launch.kind,
+      index: launch.index,
+      display: launch.names.display,
+      duration_us: durationUs,
+    })),
+    timeline: timelineOf(ranking),
+    coverage: busy === null || busy <= 0 ? null : covered / busy,
+    plan: null,
+    null_reasons: {
+      ...reasonsOf(ranking),
+      plan: noPlan,
+      ...(totalUs(items) === null
+        ? { report_us: reports.length === 0 ? "no report was given" : "no launch has a duration above 0" }
+        : {}),
+    },
+    findings: [
+      ...ranking.findings,
+      ...missedHotKernels(ranking, counted, reports),
+      ...reportFindings(reports),
+      ...failedLaunches(items),
+      ...untimedLaunches([...items, ...composites]),
+    ],
+    provenance: {
+      ...provenanceOf(
+        reports,
+        entries.flatMap(({ detail }) => (detail.launch === null ? [] : [detail])),
+      ),
+      ...timelineProvenance(timelines, reports),
+    },
+  });
+}
+
+/** The kernel of most time that matches, with its verdict; the others that match beside it. */
+export function kernelOfTimelines(
+  timelines: readonly TimelineInput[],
+  reports: readonly AnalysisInput[],
+  { target, matches, window }: KernelOptions,
+): Result<KernelResult, RankFailure | AnalysisFailure> {
+  const ranked = rankTimeline(
+    timelines.map(({ timeline }) => timeline),
+    { window: window ?? null },
+  );
+  if (!ranked.ok) return err(ranked.error);
+  const ranking = ranked.value;
+  const { kernels: items } = itemsOf(reports);
+  const counted = new CountedKernels(kernelsOf(items));
+  const index = new FamilyIndex(DECLARED_FAMILIES);
+  const totals = { busyUs: ranking.busy_us, reasons: ranking.null_reasons, hasReports: reports.length > 0 };
+  const [best, ...rest] = ranking.kernels
+    .filter(({ names }) => matches(names))
+    .map((kernel) => pipelineEntry(joinKernel(kernel, counted.of(kernel)), totals, index).entry);
+  if (best === undefined) {
+    const names = ranking.kernels.map((kernel) => kernel.names.function ?? baseName(kernel.names.display));
+    return err({
+      code: "no_matching_kernel",
+      message: `no kernel of the timeline matches ${JSON.stringify(target)}`,
+      hint: "take one of the names in `kernels`, or a /pattern/",
+      evidence: { target, kernels: [...new Set(names)].slice(0, NAMES_IN_EVIDENCE), kernels_total: names.length },
+    });
+  }
+  return ok({
+    kind: "kernel",
+    ...best,
+    schema_version: RESULT_SCHEMA_VERSION,
+    partial: reports.some(({ report }) => report.partial),
+    others: rest.map((entry) => ({
+      target: entry.target,
+      name_key: entry.detail.names.key,
+      roofline: entry.roofline,
+      total_us: entry.detail.timing.total_us,
+      launches: entry.detail.timing.n,
+    })),
+    findings: [...ranking.findings, ...reportFindings(reports), ...best.findings],
+    provenance: {
+      ...provenanceOf(reports, best.detail.launch === null ? [] : [best.detail]),
+      ...timelineProvenance(timelines, reports),
+    },
+  });
+}
+
+function stagesOf(ranking: TimelineRanking): PipelineResult["stages"] {
+  const { busy_us: busy } = ranking;
+  if (busy === null || busy <= 0) return null;
+  const sums = new Map<string, { stage: string; family: string; ns: number }>();
+  const add = (stage: string, family: string, us: number): void => {
+    const sum = sums.get(stage) ?? { stage, family, ns: 0 };
+    sums.set(stage, sum);
+    sum.ns += Math.round(us * 1000);
+  };
+  for (const { names, exclusive_us } of ranking.kernels) {
+    const { stage, family } = stageOf(names);
+    add(stage, family, exclusive_us);
+  }
+  for (const { kind, total_us } of ranking.activities) {
+    if (kind === "graph") add("other", "other", total_us);
+    else add("memcpy", "memory", total_us);
+  }
+  return [...sums.values()]
+    .map(({ stage, family, ns }) => ({ stage, family, share: ns / 1000 / busy, total_us: ns / 1000 }))
+    .sort(
+      inOrder(
+        byNumberDescending((one) => one.total_us),
+        byText((one) => one.stage),
+      ),
+    );
+}
+
+function timelineOf(ranking: TimelineRanking): NonNullable<PipelineResult["timeline"]> {
+  const { idle } = ranking;
+  return {
+    window: ranking.window === null ? null : { ...ranking.window },
+    wall_us: ranking.wall_us,
+    kernels_recorded_us: ranking.kernels_recorded_us,
+    kernels_exclusive_us: ranking.kernels_exclusive_us,
+    overlap_between_streams_us: ranking.overlap_between_streams_us,
+    overlap_on_streams: ranking.overlap_on_streams === null ? null : { ...ranking.overlap_on_streams },
+    phases: ranking.phases === null ? null : ranking.phases.map((phase) => ({ ...phase })),
+    activities: ranking.activities.map((activity) => ({ ...activity })),
+    idle:
+      idle === null
+        ? null
+        : {
+            count: idle.count,
+            total_us: idle.total_us,
+            share_of_wall: idle.share_of_wall,
+            host: {
+              calls: idle.host.calls === null ? null : idle.host.calls.map((call) => ({ ...call })),
+              null_reason: idle.host.null_reason,
+            },
+            largest: idle.largest.map(({ host, ...gap }) => ({
+              ...gap,
+              host: host.calls === null ? null : host.calls.map((call) => ({ ...call })),
+            })),
+          },
+    null_reasons: { ...ranking.null_reasons },
+  };
+}
+
+function reasonsOf({ null_reasons, busy_us, span_us, idle }: TimelineRanking): Record<string, string> {
+  const busy = null_reasons.busy_us ?? "no row of the timeline has a start";
+  return {
+    ...(busy_us === null ? { gpu_busy_us: busy, stages: busy, coverage: busy } : {}),
+    ...(span_us === null ? { span_us: null_reasons.span_us ?? busy } : {}),
+    ...(idle === null ? { gpu_idle_us: null_reasons.idle ?? busy } : {}),
+  };
+}
+
+function missedHotKernels(
+  { kernels }: TimelineRanking,
+  counted: CountedKernels,
+  reports: readonly AnalysisInput[],
+): Finding[] {
+  const hot = kernels.slice(0, HOT_KERNELS);
+  if (reports.length === 0 || hot.length === 0 || hot.some((kernel) => counted.of(kernel) !== null)) return [];
+  return [
+    {
+      code: "report_misses_hot_kernels",
+      severity: "error",
+      message: `none of the ${hot.length} kernels that take the most time in the timeline is in the reports: they are of another run, or their window missed the work`,
+      launch: null,
+      evidence: { hot_kernels: hot.length, first: hot[0]?.names.display.slice(0, 160) ?? null },
+    },
+  ];
+}
