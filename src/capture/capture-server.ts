@@ -14,6 +14,7 @@ import {
   runLimits,
   wantedCounters,
 } from "./capture-parts.ts";
+import { foreignProcess, notReachable, startFailed } from "./capture-server-failures.ts";
 import {
   concurrencyRecord,
   engineStart,
@@ -25,7 +26,7 @@ import {
 import { captureServerPerTool } from "./capture-server-per-tool.ts";
 import { type Engine, engineDied, launchEngine, releaseAll, STOPPED_GRACE_MS } from "./engine.ts";
 import type { KernelFilter } from "./kernel-filter.ts";
-import { type ListeningPort, portTaken } from "./listening-ports.ts";
+import { portTaken } from "./listening-ports.ts";
 import { runLoad } from "./load.ts";
 import { type CounterConcurrency, counterConcurrency } from "./load-concurrency.ts";
 import type { Pollution } from "./log-patterns.ts";
@@ -156,7 +157,7 @@ async function attached(
     // Without a port ncu takes the first program that it finds, whosever it is.
     if (process === undefined) {
       isBroken = true;
-      return cannotBeReached(engine, options, concurrency);
+      return failed(notReachable(engine), options, concurrency);
     }
     const measured = await measure({
       ...measureLimits(options),
@@ -312,43 +313,6 @@ const shapeOf = ({ inFlight, batch }: CounterConcurrency): string => `${inFlight
 
 const failed = (failure: Failure, options: Capture, concurrency: CounterConcurrency): CaptureYield =>
   nothing(failure, options, { engine_session: "warm", concurrency: concurrencyRecord(options, concurrency) });
-
-function cannotBeReached(engine: Engine, options: Capture, concurrency: CounterConcurrency): CaptureYield {
-  if (engine.over) return failed(engineDied(engine, "before it was profiled"), options, concurrency);
-  return failed(
-    {
-      code: "ncu_failed",
-      message: "No process of the engine listens for Nsight Compute any more.",
-      hint: "The engine is ended; the next profile starts another one. If this repeats, declare warm_engine: never.",
-      retryable: true,
-      evidence: { log_end: engine.log.tail(40) },
-    },
-    options,
-    concurrency,
-  );
-}
-
-const foreignProcess = (pid: number, { port, pid: expected }: ListeningPort): Failure => ({
-  code: "ncu_failed",
-  message: `Nsight Compute attached to process ${pid}, which is not of the engine: on port ${port} process ${expected} was expected. Nothing of it is used.`,
-  hint: "Another program held by ncu runs on this host. End it, or profile when it is gone.",
-  retryable: true,
-  evidence: { pid, expected_pid: expected, port },
-});
-
-const startFailed = (
-  engine: Engine,
-  end: { code: number | null; signal: string | null; startError: string | null },
-): Failure => ({
-  code: end.startError === null ? "engine_start_failed" : "program_missing",
-  message:
-    end.startError === null
-      ? `The engine ended before it answered (${end.signal === null ? `exit code ${end.code}` : end.signal}).`
-      : `The engine could not be started: ${end.startError}.`,
-  hint: "Its last lines are in the evidence and in the log. Start its command by hand on the host to see whether it runs without a profiler.",
-  retryable: false,
-  evidence: { exit_code: end.code, signal: end.signal, log_end: engine.log.tail(40) },
-});
 
 export async function answers(baseUrl: string, path: string): Promise<boolean> {
   try {
