@@ -1,6 +1,6 @@
-// Bundles what a GPU host needs into dist/worker/: plain JavaScript with every package inside, so that the folder runs with
-// Node alone. `node dist/worker/profile-kernel.js worker check`, then `… worker start`.
-import { rm, writeFile } from "node:fs/promises";
+// Bundles what a GPU host needs into dist/worker/: plain JavaScript with every package inside but the SQLite library, whose
+// prebuilt parts are copied beside it, so that the folder runs with Node alone. `node dist/worker/profile-kernel.js worker check`, then `… worker start`.
+import { cp, readdir, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -31,8 +31,8 @@ const { metafile } = await build({
   banner: {
     js: 'import { createRequire as moduleRequire } from "node:module"; const require = moduleRequire(import.meta.url);',
   },
-  // Faster where it is there; Redis and BullMQ work without.
-  external: ["msgpackr-extract", "bufferutil", "utf-8-validate"],
+  // The first three are faster where they are there; Redis and BullMQ work without. libsql reads timelines of nsys.
+  external: ["msgpackr-extract", "bufferutil", "utf-8-validate", "libsql"],
   minifyWhitespace: true,
   minifySyntax: true,
   metafile: true,
@@ -41,13 +41,17 @@ const { metafile } = await build({
 });
 
 const forbidden = Object.keys(metafile.inputs).filter((path) =>
-  /^src\/(db|profiles)\/|node_modules\/(libsql|kysely)\//.test(path),
+  /^src\/(db|profiles)\/|node_modules\/kysely\//.test(path),
 );
 if (forbidden.length > 0) {
   console.error(
     `build:worker: a worker must not reach the database, and the bundle holds ${forbidden.slice(0, 3).join(", ")}`,
   );
   process.exit(1);
+}
+const prebuilt = (await readdir(`${root}node_modules/@libsql`)).map((name) => `@libsql/${name}`);
+for (const name of ["libsql", "@neon-rs/load", "detect-libc", ...prebuilt]) {
+  await cp(`${root}node_modules/${name}`, `${outdir}/node_modules/${name}`, { recursive: true });
 }
 await writeFile(
   `${outdir}/package.json`,
