@@ -1,24 +1,16 @@
-/** Substitutions may double the text at every use; names of libraries stay far below this. */
-const LONGEST_TEXT = 262_144;
-const DEEPEST = 256;
+import { BUILTIN, BUILTIN_D, OPERATORS, STD } from "./mangled-words.ts";
+import {
+  type Argument,
+  LONGEST_TEXT,
+  MARKS,
+  PACK,
+  PARAMETER,
+  resolved,
+  UNRESOLVED,
+  Unknown,
+} from "./template-marks.ts";
 
-const BUILTIN: Readonly<Record<string, string>> = {
-  v: "void", w: "wchar_t", b: "bool", c: "char", a: "signed char", h: "unsigned char", s: "short", t: "unsigned short",
-  i: "int", j: "unsigned int", l: "long", m: "unsigned long", x: "long long", y: "unsigned long long", n: "__int128",
-  o: "unsigned __int128", f: "float", d: "double", e: "long double", g: "__float128", z: "...",
-}; // biome-ignore format: a table
-const BUILTIN_D: Readonly<Record<string, string>> = {
-  Dn: "std::nullptr_t", Da: "auto", Dc: "decltype(auto)", Di: "char32_t", Ds: "char16_t", Du: "char8_t", Dh: "half",
-}; // biome-ignore format: a table
-const STD: Readonly<Record<string, string>> = {
-  a: "std::allocator", b: "std::basic_string", s: "std::string", i: "std::istream", o: "std::ostream", d: "std::iostream",
-}; // biome-ignore format: a table
-const OPERATORS: Readonly<Record<string, string>> = {
-  nw: " new", na: " new[]", dl: " delete", da: " delete[]", ps: "+", ng: "-", ad: "&", de: "*", co: "~", pl: "+", mi: "-",
-  ml: "*", dv: "/", rm: "%", an: "&", or: "|", eo: "^", aS: "=", pL: "+=", mI: "-=", mL: "*=", dV: "/=", rM: "%=",
-  aN: "&=", oR: "|=", eO: "^=", ls: "<<", rs: ">>", lS: "<<=", rS: ">>=", eq: "==", ne: "!=", lt: "<", gt: ">", le: "<=",
-  ge: ">=", ss: "<=>", nt: "!", aa: "&&", oo: "||", pp: "++", mm: "--", cm: ",", pm: "->*", pt: "->", cl: "()", ix: "[]",
-}; // biome-ignore format: a table
+const DEEPEST = 256;
 
 /** The text before and behind a declarator: `void (` and `)(int)` of a function type. */
 interface Type {
@@ -26,26 +18,12 @@ interface Type {
   readonly right: string;
 }
 
-/** A pack holds several. */
-type Argument = string | readonly string[];
-
 interface Name {
   readonly text: string;
   /** Those of the last component; null: no template. */
   readonly args: readonly Argument[] | null;
   readonly qualifiers: string;
 }
-
-class Unknown extends Error {}
-
-/**
- * Template parameters stay marks in a text until the function is read whose they are: a substitution that was made for
- * one function's `T_` means another function's where it is used there. No identifier holds these.
- */
-const MARKS = { parameter: "⟦", end: "⟧", pack: "⟪", packEnd: "⟫" } as const;
-const PARAMETER = /⟦(\d{1,6})⟧/g;
-const PACK = /⟪([^⟪⟫]*)⟫/g;
-const UNRESOLVED = /[⟦⟧⟪⟫]/;
 
 /**
  * A mangled name (Itanium C++ ABI, section 5.1) as the demangler of the C++ library prints it, without parameters and
@@ -383,36 +361,6 @@ class Demangler {
 }
 
 const whole = ({ left, right }: Type): string => left + right;
-
-/** Parameters of a function with its template arguments in place. */
-function resolved(text: string, args: readonly Argument[]): string {
-  const limited = (replaced: string): string => {
-    if (replaced.length > LONGEST_TEXT) throw new Unknown();
-    return replaced;
-  };
-  if (!UNRESOLVED.test(text)) return limited(text);
-  let budget = LONGEST_TEXT;
-  const of = (position: string, element: number | null): string => {
-    const argument = args[Number(position)];
-    const one = element === null || typeof argument === "string" ? argument : argument?.[element];
-    if (typeof one !== "string") throw new Unknown();
-    budget -= one.length;
-    if (budget < 0) throw new Unknown();
-    return one;
-  };
-  const expanded = text.replace(PACK, (_, pattern: string) => {
-    const packs = [...pattern.matchAll(PARAMETER)].flatMap(([, position]) => {
-      const argument = args[Number(position)];
-      return typeof argument === "object" ? [argument.length] : [];
-    });
-    const length = packs[0];
-    if (length === undefined || packs.some((other) => other !== length)) throw new Unknown();
-    return Array.from({ length }, (_one, element) =>
-      pattern.replace(PARAMETER, (_two, position: string) => of(position, element)),
-    ).join(", ");
-  });
-  return limited(expanded.replace(PARAMETER, (_, position: string) => of(position, null)));
-}
 
 const printed = (args: readonly Argument[]): string => `<${args.flat().join(", ")}>`;
 

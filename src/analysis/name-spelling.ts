@@ -21,7 +21,7 @@ class TooDeep extends Error {}
 
 export interface Respelled {
   readonly text: string;
-  /** Whether `T1` stood for a template argument: where packs come before it, nobody can tell which from the text. */
+  /** Whether `T1` stood for something: where packs come before it, nobody can tell for which argument from the text. */
   readonly hasParameters: boolean;
 }
 
@@ -254,6 +254,7 @@ class Spelling {
     }
     if (/^T\d{1,4}$/.test(word) && item.last !== ":") {
       if (isLambda) {
+        this.hasParameters = true;
         append(item, `auto:${word.slice(1)}`, "o");
         return;
       }
