@@ -141,7 +141,7 @@ class Spelling {
         if (character === ")" || character === "]" || character === "}" || (character === ">" && closing === ">"))
           break;
       }
-      if (text.startsWith("::", this.#at)) {
+      if (character === ":" && text[this.#at + 1] === ":") {
         this.#at += 2;
         item.name += "::";
         item.last = ":";
@@ -183,14 +183,14 @@ class Spelling {
         item.args = this.#list(">", env, isLambda);
         // An empty pack is an argument to nvcc's demangler.
         append(item, `<${item.args.filter((one) => one !== "").join(",")}>`, ">");
-      } else if (text.startsWith("[lambda(", this.#at)) {
+      } else if (character === "[" && text.startsWith("[lambda(", this.#at)) {
         this.#start(item, wasBlank);
         this.#at += 8;
         const parameters = this.#list(")", null, true).join(",");
         const instance = this.#match(INSTANCE);
         if (instance === null) append(item, `[lambda(${parameters})`, ")");
         else append(item, `{lambda(${parameters})#${/\d+/.exec(instance)?.[0]}}`, "}");
-      } else if (text.startsWith("{lambda(", this.#at)) {
+      } else if (character === "{" && text.startsWith("{lambda(", this.#at)) {
         this.#start(item, wasBlank);
         this.#at += 8;
         append(item, `{lambda(${this.#list(")", null, false).join(",")})`, ")");
@@ -252,7 +252,7 @@ class Spelling {
       append(item, word + (symbol === null ? conversion : /\w/.test(symbol) ? symbol : symbol.trim()), "r");
       return;
     }
-    if (/^T\d{1,4}$/.test(word) && item.last !== ":") {
+    if (word[0] === "T" && /^T\d{1,4}$/.test(word) && item.last !== ":") {
       if (isLambda) {
         this.hasParameters = true;
         append(item, `auto:${word.slice(1)}`, "o");
@@ -271,8 +271,20 @@ class Spelling {
   }
 }
 
-const isWordCharacter = (character: string): boolean => character !== "" && /[\w$.\u0080-\uffff]/.test(character);
-const isNameEnd = (last: string): boolean => last !== "" && /[\w$.>})\]\u0080-\uffff]/.test(last);
+function isWordCharacter(character: string): boolean {
+  const code = character.charCodeAt(0);
+  return (
+    (code >= 97 && code <= 122) ||
+    (code >= 65 && code <= 90) ||
+    (code >= 48 && code <= 57) ||
+    code === 95 ||
+    code === 36 ||
+    code === 46 ||
+    code >= 128
+  );
+}
+const isNameEnd = (last: string): boolean =>
+  isWordCharacter(last) || last === ">" || last === "}" || last === ")" || last === "]";
 const whole = (item: Item): string => item.before + item.name;
 
 function append(item: Item, text: string, last: string): void {
