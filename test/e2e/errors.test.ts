@@ -254,7 +254,7 @@ describe("POST /profiles", () => {
         await refusal({
           target: "x",
           source: source(),
-          window: { step: "1" },
+          window: { step: 1 },
           webhook: { url: "https://example.org/" },
         })
       ).items.map((item) => item.pointer),
