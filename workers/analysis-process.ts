@@ -70,6 +70,8 @@ function ask(
     };
 
     signal.addEventListener("abort", abort, { once: true });
+    // While the folder was made.
+    if (signal.aborted) abort();
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       printed = (printed + text).slice(-KEPT_OUTPUT);
     });

@@ -72,7 +72,7 @@ export function givenFiles({ report_ids = [], timeline_ids = [] }: ReportSource)
     ids.map((id, position) => ({ id: id.toLowerCase(), pointer: `/source/${kind}_ids/${position}`, kind }));
   const files = [...given(report_ids, "report"), ...given(timeline_ids, "timeline")];
   if (files.length === 0) {
-    const detail = "holds no id, and neither does timeline_ids; give the ids of what POST /reports took";
+    const detail = "given: nothing; expected ids from POST /reports, here or in timeline_ids";
     throw invalid([{ pointer: "/source/report_ids", code: "validation_failed", detail }]);
   }
   const twice = files.find(({ id }, position) => files.findIndex((file) => file.id === id) < position);

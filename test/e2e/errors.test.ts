@@ -178,7 +178,10 @@ describe("POST /profiles", () => {
       }),
     ]);
     expect((await refusal({ target: "x", source: { kind: "report" } })).items).toEqual([
-      expect.objectContaining({ pointer: "/source/report_ids", detail: "given: nothing; expected array" }),
+      expect.objectContaining({
+        pointer: "/source/report_ids",
+        detail: "given: nothing; expected ids from POST /reports, here or in timeline_ids",
+      }),
     ]);
   });
 
