@@ -69,6 +69,7 @@ const FOLDERS = {
     "src/base",
     "src/model",
     "src/report",
+    "src/timeline",
     "src/hardware",
     "src/analysis",
     "src/capture",
@@ -96,7 +97,7 @@ const folderRules = Object.entries(FOLDERS).map(([folder, allowed]) => ({
     pathNot: [
       ...[folder, ...allowed].map((name) => `^${quoted(name)}(/|\\.ts$)`),
       // Named exception: routes refuse a wrong upload early by its first bytes.
-      ...(folder === "routes" ? ["^src/report/detect\\.ts$"] : []),
+      ...(folder === "routes" ? ["^src/(report|timeline)/detect\\.ts$"] : []),
       // Named exception: `profile-kernel serve` and `worker` start the service, the worker and its check.
       ...(folder === "cli" ? ["^src/(main|config|worker-main)\\.ts$", "^workers/check\\.ts$"] : []),
     ],

@@ -52,7 +52,7 @@ async function startBare(): Promise<string> {
   const app = Fastify().withTypeProvider<ZodTypeProvider>();
   app.setValidatorCompiler(validatorCompiler);
   app.post("/profiles", { schema: { body: profileRequestSchema } }, async ({ body }, reply) => {
-    const ids = body.source?.kind === "report" ? body.source.report_ids : [];
+    const ids = body.source?.kind === "report" ? (body.source.report_ids ?? []) : [];
     const reports = await reportsByIds(kysely, ids);
     if (ids.some((id) => !reports.has(id))) return reply.code(422).send({ error: "no such report" });
     const now = Date.now();

@@ -98,8 +98,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Upload a report
-         * @description The body is the file itself: `.ncu-rep`, `.ncu-repz`, or a CSV page of `ncu --csv` (`raw` or `details`), as it is or compressed with gzip or zstd. What it is, is seen from its bytes. The same bytes again give the same report, with 200.
+         * Upload a report or a timeline
+         * @description The body is the file itself: `.ncu-rep`, `.ncu-repz`, a CSV page of `ncu --csv` (`raw` or `details`); or a timeline: the SQLite of `nsys export`, what `nsys stats` printed, JSON of torch's profiler. As it is or compressed with gzip or zstd. What it is, is seen from its bytes. The same bytes again give the same id, with 200. A `.nsys-rep` is refused with the command that exports it.
          */
         post: operations["uploadReport"];
         delete?: never;
@@ -115,7 +115,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What is known of an uploaded report */
+        /** What is known of an uploaded report or timeline */
         get: operations["getReport"];
         put?: never;
         post?: never;
@@ -229,6 +229,26 @@ export interface paths {
          * @description Needs the permission `raw_artifacts` beside the role: reports hold command lines, paths and compiled code.
          */
         get: operations["getReportBytes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/profiles/{id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A timeline of the profile, byte for byte
+         * @description Needs the permission `raw_artifacts` beside the role: timelines hold the environment, command lines and paths of the machine.
+         */
+        get: operations["getTimelineBytes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -775,7 +795,7 @@ export interface components {
         };
         Failure: {
             /** @enum {string} */
-            code: "report_unreadable" | "report_missing" | "no_matching_kernel" | "no_kernels_profiled" | "analysis_timeout" | "analysis_crashed" | "no_worker" | "worker_lost" | "worker_stopped" | "workload_changed" | "preflight_failed" | "gpu_busy" | "lease_lost" | "tool_missing" | "injection_slot_taken" | "program_missing" | "engine_start_failed" | "engine_died" | "warmup_failed" | "counters_not_permitted" | "counters_in_use" | "lock_file_denied" | "gpu_not_supported" | "driver_incompatible" | "clock_control_failed" | "unknown_section" | "no_metrics" | "counters_invalid" | "ncu_usage" | "ncu_failed" | "application_failed" | "application_crashed" | "kernel_fault" | "replay_impossible" | "replay_not_deterministic" | "capture_stalled" | "capture_timeout" | "capture_killed" | "capture_incomplete" | "disk_full" | "output_too_large" | "report_too_large" | "upload_failed" | "internal";
+            code: "report_unreadable" | "report_missing" | "timeline_unreadable" | "timeline_no_kernels" | "timeline_graph_level_only" | "timeline_incomplete" | "timeline_merged_ranks" | "timeline_degenerate" | "timeline_not_comparable" | "timeline_window_invalid" | "timeline_window_not_found" | "timeline_window_empty" | "no_matching_kernel" | "no_kernels_profiled" | "analysis_timeout" | "analysis_crashed" | "no_worker" | "worker_lost" | "worker_stopped" | "workload_changed" | "preflight_failed" | "gpu_busy" | "lease_lost" | "tool_missing" | "injection_slot_taken" | "program_missing" | "engine_start_failed" | "engine_died" | "warmup_failed" | "counters_not_permitted" | "counters_in_use" | "lock_file_denied" | "gpu_not_supported" | "driver_incompatible" | "clock_control_failed" | "unknown_section" | "no_metrics" | "counters_invalid" | "ncu_usage" | "ncu_failed" | "application_failed" | "application_crashed" | "kernel_fault" | "replay_impossible" | "replay_not_deterministic" | "capture_stalled" | "capture_timeout" | "capture_killed" | "capture_incomplete" | "disk_full" | "output_too_large" | "report_too_large" | "upload_failed" | "internal";
             /** @description what happened */
             message: string;
             /** @description what to do */
@@ -787,7 +807,7 @@ export interface components {
         };
         FailureInput: {
             /** @enum {string} */
-            code: "report_unreadable" | "report_missing" | "no_matching_kernel" | "no_kernels_profiled" | "analysis_timeout" | "analysis_crashed" | "no_worker" | "worker_lost" | "worker_stopped" | "workload_changed" | "preflight_failed" | "gpu_busy" | "lease_lost" | "tool_missing" | "injection_slot_taken" | "program_missing" | "engine_start_failed" | "engine_died" | "warmup_failed" | "counters_not_permitted" | "counters_in_use" | "lock_file_denied" | "gpu_not_supported" | "driver_incompatible" | "clock_control_failed" | "unknown_section" | "no_metrics" | "counters_invalid" | "ncu_usage" | "ncu_failed" | "application_failed" | "application_crashed" | "kernel_fault" | "replay_impossible" | "replay_not_deterministic" | "capture_stalled" | "capture_timeout" | "capture_killed" | "capture_incomplete" | "disk_full" | "output_too_large" | "report_too_large" | "upload_failed" | "internal";
+            code: "report_unreadable" | "report_missing" | "timeline_unreadable" | "timeline_no_kernels" | "timeline_graph_level_only" | "timeline_incomplete" | "timeline_merged_ranks" | "timeline_degenerate" | "timeline_not_comparable" | "timeline_window_invalid" | "timeline_window_not_found" | "timeline_window_empty" | "no_matching_kernel" | "no_kernels_profiled" | "analysis_timeout" | "analysis_crashed" | "no_worker" | "worker_lost" | "worker_stopped" | "workload_changed" | "preflight_failed" | "gpu_busy" | "lease_lost" | "tool_missing" | "injection_slot_taken" | "program_missing" | "engine_start_failed" | "engine_died" | "warmup_failed" | "counters_not_permitted" | "counters_in_use" | "lock_file_denied" | "gpu_not_supported" | "driver_incompatible" | "clock_control_failed" | "unknown_section" | "no_metrics" | "counters_invalid" | "ncu_usage" | "ncu_failed" | "application_failed" | "application_crashed" | "kernel_fault" | "replay_impossible" | "replay_not_deterministic" | "capture_stalled" | "capture_timeout" | "capture_killed" | "capture_incomplete" | "disk_full" | "output_too_large" | "report_too_large" | "upload_failed" | "internal";
             /** @description what happened */
             message: string;
             /** @description what to do */
@@ -1632,8 +1652,9 @@ export interface components {
             source?: {
                 /** @constant */
                 kind: "report";
-                /** @description ids from POST /reports */
-                report_ids: string[];
+                /** @description reports, by their ids from POST /reports; required unless timelines are given */
+                report_ids?: string[];
+                /** @description timelines of one run, one for each rank, by their ids from POST /reports */
                 timeline_ids?: string[];
             } | {
                 /** @constant */
@@ -1653,10 +1674,11 @@ export interface components {
             rank?: number;
             top_n?: number;
             max_duration_s?: number;
+            /** @description part of the timelines: ranges of that name, the step of that number, or from the first GPU activity in microseconds */
             window?: {
                 nvtx: string;
             } | {
-                step: string;
+                step: number | string;
             } | {
                 from_us: number;
                 to_us: number;
@@ -1754,8 +1776,9 @@ export interface components {
             source?: {
                 /** @constant */
                 kind: "report";
-                /** @description ids from POST /reports */
-                report_ids: string[];
+                /** @description reports, by their ids from POST /reports; required unless timelines are given */
+                report_ids?: string[];
+                /** @description timelines of one run, one for each rank, by their ids from POST /reports */
                 timeline_ids?: string[];
             } | {
                 /** @constant */
@@ -1775,10 +1798,11 @@ export interface components {
             rank: number;
             top_n: number;
             max_duration_s?: number;
+            /** @description part of the timelines: ranges of that name, the step of that number, or from the first GPU activity in microseconds */
             window?: {
                 nvtx: string;
             } | {
-                step: string;
+                step: number | string;
             } | {
                 from_us: number;
                 to_us: number;
@@ -1913,7 +1937,7 @@ export interface components {
             sha256: string;
             bytes: number;
             /** @enum {string} */
-            format: "ncu-rep" | "ncu-csv-raw" | "ncu-csv-details";
+            format: "ncu-rep" | "ncu-csv-raw" | "ncu-csv-details" | "nsys-sqlite" | "nsys-stats" | "torch-trace";
             /** @enum {string} */
             compression: "none" | "gzip" | "zstd";
             /**
@@ -2601,7 +2625,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The report */
+            /** @description The report or timeline */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3342,6 +3366,144 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description which report, in the order of the request */
+                index?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            200: {
+                headers: {
+                    /** @description Changes whenever the representation does */
+                    etag?: string;
+                    /** @description A file name */
+                    "content-disposition"?: string;
+                    /** @description SHA-256 of the whole file (RFC 9530) */
+                    "repr-digest"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The part that `Range` asks for */
+            206: {
+                headers: {
+                    /** @description Changes whenever the representation does */
+                    etag?: string;
+                    /** @description Which part of the file this is */
+                    "content-range"?: string;
+                    /** @description A file name */
+                    "content-disposition"?: string;
+                    /** @description SHA-256 of the whole file (RFC 9530) */
+                    "repr-digest"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description Not changed: `If-None-Match` names this version */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `invalid_query` or `bad_request` */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unauthenticated` */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `role_missing` */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found` */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_acceptable` */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `range_not_satisfiable` */
+            416: {
+                headers: {
+                    /** @description Which part of the file this is */
+                    "content-range"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Any other problem, such as `uri_too_long` */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTimelineBytes: {
+        parameters: {
+            query?: {
+                /** @description which timeline, in the order of the request */
                 index?: number;
             };
             header?: never;

@@ -6,10 +6,10 @@ import { json } from "../src/http/responses.ts";
 import { uploadedReportSchema } from "../src/model/profile.ts";
 import type { ProfilePorts } from "../src/profiles/ports.ts";
 import { getReport, uploadReport } from "../src/profiles/reports.ts";
-import { detectReport } from "../src/report/detect.ts";
 import { asker } from "./asker.ts";
 import { idParams } from "./parameters.ts";
 import { BYTES, leaveBodiesUnread, RAW_BODY, withRawBody } from "./raw-body.ts";
+import { detectUpload } from "./upload-kinds.ts";
 
 /** Wrapped bytes are not the report. Any other type is taken: the bytes say what they are, and clients seldom know. */
 const WRAPPED = /^\s*(multipart\/|application\/json\b)/i;
@@ -25,10 +25,10 @@ export const reportRoutes =
         schema: {
           operationId: "uploadReport",
           tags: ["reports"],
-          summary: "Upload a report",
+          summary: "Upload a report or a timeline",
           description:
-            "The body is the file itself: `.ncu-rep`, `.ncu-repz`, or a CSV page of `ncu --csv` (`raw` or `details`), as it is or compressed with gzip or zstd. " +
-            "What it is, is seen from its bytes. The same bytes again give the same report, with 200.",
+            "The body is the file itself: `.ncu-rep`, `.ncu-repz`, a CSV page of `ncu --csv` (`raw` or `details`); or a timeline: the SQLite of `nsys export`, what `nsys stats` printed, JSON of torch's profiler. As it is or compressed with gzip or zstd. " +
+            "What it is, is seen from its bytes. The same bytes again give the same id, with 200. A `.nsys-rep` is refused with the command that exports it.",
           ...RAW_BODY,
           response: {
             200: json("These bytes were there before", uploadedReportSchema),
@@ -41,7 +41,7 @@ export const reportRoutes =
       async (request, reply) => {
         if (WRAPPED.test(request.headers["content-type"] ?? "")) return unsupportedMediaType(request, reply);
         const { report, existed } = await withRawBody(request, (body) =>
-          uploadReport(ports, asker(request), { ...body, detect: detectReport }),
+          uploadReport(ports, asker(request), { ...body, detect: detectUpload }),
         );
         return reply
           .code(existed ? 200 : 201)
@@ -57,10 +57,10 @@ export const reportRoutes =
         schema: {
           operationId: "getReport",
           tags: ["reports"],
-          summary: "What is known of an uploaded report",
+          summary: "What is known of an uploaded report or timeline",
           params: idParams,
           response: {
-            200: json("The report", uploadedReportSchema),
+            200: json("The report or timeline", uploadedReportSchema),
             ...problemResponses("not_found"),
           },
         },

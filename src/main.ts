@@ -11,6 +11,7 @@ import { profileCaptureRoutes } from "../routes/profile-capture.ts";
 import { profileLogRoutes } from "../routes/profile-log.ts";
 import { profileReportRoutes } from "../routes/profile-report.ts";
 import { profileResultRoutes } from "../routes/profile-result.ts";
+import { profileTimelineRoutes } from "../routes/profile-timeline.ts";
 import { profileRoutes } from "../routes/profiles.ts";
 import { reportRoutes } from "../routes/reports.ts";
 import { serviceRoutes } from "../routes/service.ts";
@@ -263,6 +264,7 @@ export async function registerRoutes(
     singleProfileRoutes,
     profileResultRoutes,
     profileReportRoutes,
+    profileTimelineRoutes,
     profileLogRoutes,
     profileCaptureRoutes,
     workerRoutes,

@@ -1,17 +1,10 @@
 import { Worker } from "node:worker_threads";
-import { type AnalysisAnswer, type AnalysisTask, analysisAnswerSchema } from "../src/model/jobs.ts";
+import { type AnalysisTask, analysisAnswerSchema } from "../src/model/jobs.ts";
 import type { Failure } from "../src/model/profile.ts";
+import { type AnalysisLimits, type AnalysisOutcome, crashed, outOfMemory, timedOut } from "./analysis-failures.ts";
 
-export type ThreadOutcome = AnalysisAnswer | { readonly kind: "aborted" };
-
-export interface ThreadLimits {
-  readonly timeoutMs: number;
-  /** JavaScript heap. */
-  readonly memoryMb: number;
-}
-
-/** The built file: beside the bundle, or in dist/ when this runs from source, since a thread starts without a compiler. */
-const THREAD = new URL(
+/** The built file: beside the bundle, or in dist/ when this runs from source, since threads and processes start without a compiler. */
+export const ANALYSIS_ENTRY = new URL(
   import.meta.url.endsWith(".ts") ? "../dist/analysis-thread.js" : "./analysis-thread.js",
   import.meta.url,
 );
@@ -29,15 +22,15 @@ interface Thread {
  * more than most analyses; one that was too slow, too large, broken or no longer wanted is ended.
  */
 export class AnalysisThreads {
-  readonly #limits: ThreadLimits;
+  readonly #limits: AnalysisLimits;
   readonly #idle: Thread[] = [];
 
-  constructor(limits: ThreadLimits) {
+  constructor(limits: AnalysisLimits) {
     this.#limits = limits;
   }
 
   /** Whatever the thread does, this resolves. `signal` ends the thread at once. */
-  async run(task: AnalysisTask, signal: AbortSignal): Promise<ThreadOutcome> {
+  async run(task: AnalysisTask, signal: AbortSignal): Promise<AnalysisOutcome> {
     if (signal.aborted) return { kind: "aborted" };
     const thread = this.#idle.pop() ?? this.#start();
     thread.tasks += 1;
@@ -57,7 +50,7 @@ export class AnalysisThreads {
 
   #start(): Thread {
     const resourceLimits = { maxOldGenerationSizeMb: this.#limits.memoryMb };
-    const thread: Thread = { worker: new Worker(THREAD, { env: {}, execArgv: [], resourceLimits }), tasks: 0 };
+    const thread: Thread = { worker: new Worker(ANALYSIS_ENTRY, { env: {}, execArgv: [], resourceLimits }), tasks: 0 };
     // Out of memory while it waits, say: then it waits no longer.
     thread.worker.on("error", () => this.#forget(thread)).on("exit", () => this.#forget(thread));
     return thread;
@@ -72,11 +65,11 @@ export class AnalysisThreads {
 function ask(
   worker: Worker,
   task: AnalysisTask,
-  { timeoutMs, memoryMb }: ThreadLimits,
+  { timeoutMs, memoryMb }: AnalysisLimits,
   signal: AbortSignal,
-): Promise<{ outcome: ThreadOutcome; healthy: boolean }> {
+): Promise<{ outcome: AnalysisOutcome; healthy: boolean }> {
   return new Promise((resolve) => {
-    const end = (outcome: ThreadOutcome, healthy = false): void => {
+    const end = (outcome: AnalysisOutcome, healthy = false): void => {
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);
       worker.off("message", onMessage).off("error", onError).off("exit", onExit);
@@ -99,27 +92,3 @@ function ask(
 }
 
 const isOutOfMemory = (error: Error): boolean => "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
-
-const timedOut = (timeoutMs: number): Failure => ({
-  code: "analysis_timeout",
-  message: `The analysis took longer than ${timeoutMs / 1000} s.`,
-  hint: "Raise ANALYSIS_TIMEOUT_S, or profile fewer launches.",
-  retryable: true,
-  evidence: { limit_s: timeoutMs / 1000 },
-});
-
-const outOfMemory = (memoryMb: number): Failure => ({
-  code: "analysis_crashed",
-  message: `The analysis needed more than ${memoryMb} MB of memory.`,
-  hint: "Raise ANALYSIS_MEMORY_MB, or profile fewer launches.",
-  retryable: true,
-  evidence: { limit_mb: memoryMb },
-});
-
-const crashed = (reason: string): Failure => ({
-  code: "analysis_crashed",
-  message: `The analysis broke down: ${reason.slice(0, 500)}`,
-  hint: "This is a fault of the service: report it, with the file if you may.",
-  retryable: false,
-  evidence: { reason: reason.slice(0, 500) },
-});

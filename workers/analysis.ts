@@ -1,6 +1,6 @@
 import { ArtifactMissingError } from "../src/artifacts/store.ts";
 import type { Config } from "../src/config.ts";
-import { ANALYSIS_QUEUE, analysisJobSchema } from "../src/model/jobs.ts";
+import { ANALYSIS_QUEUE, type AnalysisTask, analysisJobSchema } from "../src/model/jobs.ts";
 import type { Failure } from "../src/model/profile.ts";
 import { nowAndThen } from "../src/observe/logger.ts";
 import type { Metrics } from "../src/observe/metrics.ts";
@@ -15,7 +15,9 @@ import {
 import type { ProfilePorts } from "../src/profiles/ports.ts";
 import type { RedisConnections } from "../src/queue/connections.ts";
 import { startQueueWorker } from "../src/queue/queue-worker.ts";
-import { AnalysisThreads, type ThreadOutcome } from "./analysis-threads.ts";
+import type { AnalysisOutcome } from "./analysis-failures.ts";
+import { analyseInProcess } from "./analysis-process.ts";
+import { AnalysisThreads } from "./analysis-threads.ts";
 
 export interface AnalysisWorker {
   /** Takes no more jobs; running ones go on until they are done or `giveUp` fires, and are then given back. */
@@ -27,7 +29,8 @@ type Limits = Pick<
   "ANALYSIS_CONCURRENCY" | "ANALYSIS_TIMEOUT_S" | "ANALYSIS_MEMORY_MB" | "MAX_DECOMPRESSED_BYTES"
 >;
 
-/** Takes jobs of queue `analysis`: each report is read and judged in a thread of its own, with limits. */
+/** Takes jobs of queue `analysis`: each profile is read and judged in a thread of its own, with limits; in a process
+ * where a timeline is read. */
 export function startAnalysisWorker(
   ports: ProfilePorts,
   redis: RedisConnections,
@@ -36,10 +39,8 @@ export function startAnalysisWorker(
 ): AnalysisWorker {
   const stopping = new AbortController();
   const warn = (error: Error): void => ports.warn("queue analysis", error);
-  const threads = new AnalysisThreads({
-    timeoutMs: limits.ANALYSIS_TIMEOUT_S * 1000,
-    memoryMb: limits.ANALYSIS_MEMORY_MB,
-  });
+  const perAnalysis = { timeoutMs: limits.ANALYSIS_TIMEOUT_S * 1000, memoryMb: limits.ANALYSIS_MEMORY_MB };
+  const threads = new AnalysisThreads(perAnalysis);
 
   const process = async (data: unknown): Promise<void> => {
     const { profile_id } = analysisJobSchema.parse(data);
@@ -58,29 +59,18 @@ export function startAnalysisWorker(
     }
   };
 
-  const analyse = async (attempt: AnalysisAttempt): Promise<ThreadOutcome> => {
+  const analyse = async (attempt: AnalysisAttempt): Promise<AnalysisOutcome> => {
     const unwanted = new AbortController();
     const stop = onProfileChange(ports, attempt.profileId, () => {
       isWanted(ports, attempt).then((wanted) => wanted || unwanted.abort(), warn);
     });
     const timer = metrics.analysisDuration.startTimer();
     try {
-      const reports = await Promise.all(
-        attempt.reports.map(async ({ id, sha256, storage_key }) => ({
-          id,
-          sha256,
-          path: await ports.artifacts.localPath(storage_key),
-        })),
-      );
-      const { target, top_n } = attempt.request;
-      const task = {
-        target,
-        top_n,
-        max_decompressed_bytes: limits.MAX_DECOMPRESSED_BYTES,
-        reports,
-        capture: attempt.capture,
-      };
-      return await threads.run(task, AbortSignal.any([unwanted.signal, stopping.signal]));
+      const task = await taskOf(ports, attempt, limits.MAX_DECOMPRESSED_BYTES);
+      const signal = AbortSignal.any([unwanted.signal, stopping.signal]);
+      return await (task.timelines.length === 0
+        ? threads.run(task, signal)
+        : analyseInProcess(task, perAnalysis, signal));
     } catch (error) {
       if (error instanceof ArtifactMissingError) return { kind: "failure", failure: reportMissing(attempt) };
       throw error;
@@ -102,10 +92,32 @@ export function startAnalysisWorker(
   };
 }
 
-const reportMissing = ({ reports }: AnalysisAttempt): Failure => ({
+async function taskOf(
+  { artifacts }: ProfilePorts,
+  { request, reports, timelines, capture }: AnalysisAttempt,
+  max_decompressed_bytes: number,
+): Promise<AnalysisTask> {
+  const located = (files: AnalysisAttempt["reports"]) =>
+    Promise.all(
+      files.map(async ({ id, sha256, storage_key }) => ({ id, sha256, path: await artifacts.localPath(storage_key) })),
+    );
+  const { target, top_n, window } = request;
+  return {
+    target,
+    top_n,
+    window: window === undefined ? null : "step" in window ? { step: Number(window.step) } : window,
+    max_decompressed_bytes,
+    reports: await located(reports),
+    timelines: await located(timelines),
+    folder: null,
+    capture,
+  };
+}
+
+const reportMissing = ({ reports, timelines }: AnalysisAttempt): Failure => ({
   code: "report_missing",
-  message: "A report of this profile is no longer in the storage.",
+  message: "A report or timeline of this profile is no longer in the storage.",
   hint: "Upload it again and submit a new profile.",
   retryable: false,
-  evidence: { reports: reports.map(({ id, sha256 }) => ({ id, sha256 })) },
+  evidence: { reports: [...reports, ...timelines].map(({ id, sha256 }) => ({ id, sha256 })) },
 });

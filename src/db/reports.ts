@@ -1,4 +1,5 @@
 import type { Kysely, Selectable } from "kysely";
+import { isTimelineKind } from "../model/timeline.ts";
 import type { ReportsTable, Tables } from "./tables.ts";
 
 export type ReportRow = Selectable<ReportsTable>;
@@ -19,6 +20,16 @@ export async function reportsByIds(db: Kysely<Tables>, ids: readonly string[]): 
 
 /** The reports of a profile in the order of its request. */
 export async function reportsOfProfile(db: Kysely<Tables>, profileId: string): Promise<ReportRow[]> {
+  return (await filesOfProfile(db, profileId)).filter(({ format }) => !isTimelineKind(format));
+}
+
+/** The timelines of a profile in the order of its request. */
+export async function timelinesOfProfile(db: Kysely<Tables>, profileId: string): Promise<ReportRow[]> {
+  return (await filesOfProfile(db, profileId)).filter(({ format }) => isTimelineKind(format));
+}
+
+/** Reports and timelines of a profile, reports first. */
+export function filesOfProfile(db: Kysely<Tables>, profileId: string): Promise<ReportRow[]> {
   return db
     .selectFrom("profile_reports")
     .innerJoin("reports", "reports.id", "profile_reports.report_id")
@@ -52,7 +63,7 @@ export async function insertReport(db: Kysely<Tables>, report: ReportRow): Promi
   await db.insertInto("reports").values(report).execute();
 }
 
-/** Gives a profile its reports, in this order. */
+/** Gives a profile its reports and timelines, in this order. */
 export async function insertProfileReports(
   db: Kysely<Tables>,
   profile_id: string,

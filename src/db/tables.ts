@@ -92,6 +92,7 @@ export interface ReportsTable {
   id: Fixed<string>;
   sha256: Fixed<string>;
   bytes: Fixed<number>;
+  /** Tells a report from a timeline (TIMELINE_KINDS) as well. */
   format: Fixed<string>;
   compression: Fixed<string>;
   storage_key: Fixed<string>;

@@ -8,12 +8,24 @@ export type AnalysisJob = z.infer<typeof analysisJobSchema>;
 
 export const ANALYSIS_QUEUE = "analysis";
 
-/** What the thread that analyses gets: files to read and the question. */
+const fileSchema = z.strictObject({ id: z.string(), sha256: z.string(), path: z.string() });
+
+/** What the thread or process that analyses gets: files to read and the question. */
 export const analysisTaskSchema = z.strictObject({
   target: z.string(),
   top_n: z.number().int(),
   max_decompressed_bytes: z.number(),
-  reports: z.array(z.strictObject({ id: z.string(), sha256: z.string(), path: z.string() })).min(1),
+  reports: z.array(fileSchema),
+  timelines: z.array(fileSchema).describe("one a rank; with any, all of it runs in a process of its own"),
+  folder: z.string().nullable().describe("empty, for unpacked databases; null: nothing is unpacked"),
+  window: z
+    .union([
+      z.strictObject({ nvtx: z.string() }),
+      z.strictObject({ step: z.number() }),
+      z.strictObject({ from_us: z.number(), to_us: z.number() }),
+    ])
+    .nullable()
+    .describe("part of the timelines; null: all of them"),
   capture: captureEndSchema.nullable().describe("null: the reports were uploaded"),
 });
 export type AnalysisTask = z.infer<typeof analysisTaskSchema>;

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { REPORT_FORMATS, type ReportFormat } from "./report.ts";
+import { TIMELINE_KINDS, type TimelineKind } from "./timeline.ts";
 
 /** Version of the shape of a stored profile row and of the answers that show it. */
 export const PROFILE_SCHEMA_VERSION = 1;
@@ -22,6 +24,17 @@ export const FINAL_STATES: ReadonlySet<ProfileState> = new Set(["succeeded", "fa
 export const FAILURE_CODES = [
   "report_unreadable",
   "report_missing",
+  "timeline_unreadable",
+  // Why a timeline is not ranked: TIMELINE_REFUSAL_CODES of the analysis.
+  "timeline_no_kernels",
+  "timeline_graph_level_only",
+  "timeline_incomplete",
+  "timeline_merged_ranks",
+  "timeline_degenerate",
+  "timeline_not_comparable",
+  "timeline_window_invalid",
+  "timeline_window_not_found",
+  "timeline_window_empty",
   "no_matching_kernel",
   "no_kernels_profiled",
   "analysis_timeout",
@@ -86,8 +99,16 @@ const labelsSchema = z.record(z.string().max(64), z.string().max(256));
 
 export const reportSourceSchema = z.strictObject({
   kind: z.literal("report"),
-  report_ids: z.array(z.string().min(1)).min(1).max(64).describe("ids from POST /reports"),
-  timeline_ids: z.array(z.string().min(1)).max(64).optional(),
+  report_ids: z
+    .array(z.string().min(1))
+    .max(64)
+    .optional()
+    .describe("reports, by their ids from POST /reports; required unless timelines are given"),
+  timeline_ids: z
+    .array(z.string().min(1))
+    .max(64)
+    .optional()
+    .describe("timelines of one run, one for each rank, by their ids from POST /reports"),
 });
 
 export type ReportSource = z.infer<typeof reportSourceSchema>;
@@ -125,11 +146,16 @@ export const profileRequestSchema = z
     max_duration_s: z.number().positive().optional(),
     window: z
       .union([
-        z.strictObject({ nvtx: z.string().min(1) }),
-        z.strictObject({ step: z.string().min(1) }),
+        z.strictObject({ nvtx: z.string().min(1).max(4096) }),
+        z.strictObject({
+          step: z.union([z.number().int().min(0), z.string().regex(/^\d{1,15}$/, "expected a whole number from 0")]),
+        }),
         z.strictObject({ from_us: z.number(), to_us: z.number() }),
       ])
-      .optional(),
+      .optional()
+      .describe(
+        "part of the timelines: ranges of that name, the step of that number, or from the first GPU activity in microseconds",
+      ),
     session: z.string().min(1).max(256).optional(),
     revision: z.string().min(1).max(256).optional(),
     reuse: z.enum(["session", "any", "never"]).optional(),
@@ -209,16 +235,19 @@ export const profileSchema = z
   .meta({ id: "Profile" });
 export type Profile = z.infer<typeof profileSchema>;
 
-/** An uploaded report as POST /reports answers it. */
+/** An uploaded report or timeline as POST /reports answers it. */
 export const uploadedReportSchema = z
   .object({
     id: z.uuid(),
     sha256: z.string().regex(/^[0-9a-f]{64}$/),
     bytes: z.number().int(),
-    format: z.enum(["ncu-rep", "ncu-csv-raw", "ncu-csv-details"]),
+    format: z.enum([...REPORT_FORMATS, ...TIMELINE_KINDS]),
     compression: z.enum(["none", "gzip", "zstd"]),
     created_at: time,
     links: z.record(z.string(), z.string()),
   })
   .meta({ id: "UploadedReport" });
 export type UploadedReport = z.infer<typeof uploadedReportSchema>;
+
+/** What an uploaded file is. */
+export type UploadFormat = ReportFormat | TimelineKind;

@@ -6,6 +6,13 @@ import type { Compression, ReadFailure } from "./report.ts";
 export const TIMELINE_FORMATS = ["nsys-sqlite", "nsys-stats-trace", "nsys-stats-sum", "torch-trace"] as const;
 export type TimelineFormat = (typeof TIMELINE_FORMATS)[number];
 
+/** What the first bytes of a file with a timeline tell; what `nsys stats` printed shows only in the reading. */
+export const TIMELINE_KINDS = ["nsys-sqlite", "nsys-stats", "torch-trace"] as const;
+export type TimelineKind = (typeof TIMELINE_KINDS)[number];
+
+export const isTimelineKind = (format: string): format is TimelineKind =>
+  TIMELINE_KINDS.some((kind) => kind === format);
+
 /** What a row of a timeline is; a column holds the position in this list. `graph`: one whole graph launch, without its kernels. */
 export const GPU_ROW_KINDS = ["kernel", "memcpy", "memset", "graph"] as const;
 export type GpuRowKind = (typeof GPU_ROW_KINDS)[number];

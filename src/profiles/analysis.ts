@@ -1,18 +1,22 @@
 import { createHash } from "node:crypto";
 import { changeColumns, changeState, type ProfileRow, profileById } from "../db/profiles.ts";
-import { type ReportRow, reportsOfProfile } from "../db/reports.ts";
+import { filesOfProfile, type ReportRow } from "../db/reports.ts";
 import { insertResult } from "../db/results.ts";
 import type { CaptureEnd } from "../model/capture.ts";
 import { type Failure, FINAL_STATES, type Progress, type ResolvedRequest } from "../model/profile.ts";
 import { RESULT_SCHEMA_VERSION } from "../model/result.ts";
+import { isTimelineKind } from "../model/timeline.ts";
 import type { ProfilePorts } from "./ports.ts";
+
+type AttemptFile = Pick<ReportRow, "id" | "sha256" | "storage_key">;
 
 /** Work on a profile that was begun; only who holds the newest attempt can finish it. */
 export interface AnalysisAttempt {
   readonly profileId: string;
   readonly attempt: number;
   readonly request: ResolvedRequest;
-  readonly reports: readonly Pick<ReportRow, "id" | "sha256" | "storage_key">[];
+  readonly reports: readonly AttemptFile[];
+  readonly timelines: readonly AttemptFile[];
   /** How the reports were captured; null: they were uploaded. */
   readonly capture: CaptureEnd | null;
 }
@@ -60,17 +64,18 @@ export async function beginAnalysis(ports: ProfilePorts, profileId: string): Pro
               progress: JSON.stringify(ANALYZING),
             },
           });
-    return row && { row, reports: await reportsOfProfile(transaction, profileId) };
+    return row && { row, files: await filesOfProfile(transaction, profileId) };
   });
   ports.wakeUps.publish(profileId);
-  return begun && attemptOf(begun.row, begun.reports);
+  return begun && attemptOf(begun.row, begun.files);
 }
 
-const attemptOf = (row: ProfileRow, reports: readonly ReportRow[]): AnalysisAttempt => ({
+const attemptOf = (row: ProfileRow, files: readonly ReportRow[]): AnalysisAttempt => ({
   profileId: row.id,
   attempt: row.attempt,
   request: JSON.parse(row.request),
-  reports,
+  reports: files.filter(({ format }) => !isTimelineKind(format)),
+  timelines: files.filter(({ format }) => isTimelineKind(format)),
   capture: row.capture === null ? null : JSON.parse(row.capture),
 });
 

@@ -2,6 +2,7 @@ import type { ArtifactStore } from "../artifacts/store.ts";
 import type { OpenBytes } from "../base/bytes.ts";
 import type { Result } from "../base/result.ts";
 import type { Database } from "../db/database.ts";
+import type { UploadFormat } from "../model/profile.ts";
 import type { Compression, ReadFailure, ReportFormat } from "../model/report.ts";
 import type { Queues } from "../queue/queues.ts";
 import type { WakeUps } from "../queue/wake-ups.ts";
@@ -13,10 +14,10 @@ export interface Targets {
   problem(target: string): string | null;
 }
 
-/** Looks at the first bytes of a file and says what it is, or why it is no report. */
-export type Detect = (
+/** Looks at the first bytes of a file and says what it is, or why it is none of the kinds that are taken. */
+export type Detect<Format extends UploadFormat = ReportFormat> = (
   open: OpenBytes,
-) => Promise<Result<{ readonly format: ReportFormat; readonly compression: Compression }, ReadFailure>>;
+) => Promise<Result<{ readonly format: Format; readonly compression: Compression }, ReadFailure>>;
 
 /** Everything the use cases reach the outside through. */
 export interface ProfilePorts {

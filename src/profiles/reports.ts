@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { openBuffer, openFile } from "../base/file-source.ts";
 import { insertReport, type ReportRow, reportById, reportBySha256 } from "../db/reports.ts";
-import type { UploadedReport } from "../model/profile.ts";
+import type { UploadedReport, UploadFormat } from "../model/profile.ts";
 import { RefusedError } from "../model/refusal.ts";
 import type { ReadFailure } from "../model/report.ts";
 import type { Asker, Detect, ProfilePorts } from "./ports.ts";
@@ -9,15 +9,15 @@ import { countBytes, type Incoming, stageBytes } from "./staging.ts";
 import { reportView } from "./view.ts";
 
 export interface Upload extends Incoming {
-  readonly detect: Detect;
+  readonly detect: Detect<UploadFormat>;
 }
 
 /** Enough to know a wrong kind of file by, so that a large one is refused before all of it has come. */
 const HEAD_BYTES = 1024 * 1024;
 
 /**
- * Takes in a report: streamed to storage, hashed on the way, kept once however often it is sent.
- * @returns the report, and whether these bytes were there before.
+ * Takes in a report or timeline: streamed to storage, hashed on the way, kept once however often it is sent.
+ * @returns what is stored, and whether these bytes were there before.
  * @throws RefusedError `content_too_large`, `quota_exceeded`, `report_unreadable`.
  */
 export async function uploadReport(

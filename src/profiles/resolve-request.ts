@@ -47,46 +47,48 @@ export function resolveRequest(request: ProfileRequest, targets: Targets): Resol
     top_n: request.top_n ?? DEFAULT_TOP_N,
     rank: request.rank ?? 0,
     objective: "bottleneck",
+    ...(request.window === undefined ? {} : { window: windowOf(request.window) }),
   };
 }
 
+type Window = NonNullable<ProfileRequest["window"]>;
+
+/** Equal windows are written in one way: their fingerprints must not differ. */
+const windowOf = (window: Window): Window => ("step" in window ? { step: Number(window.step) } : window);
+
+/** An id of the request, in lower case, and where it stands. */
+export interface GivenFile {
+  readonly id: string;
+  readonly pointer: string;
+  readonly kind: "report" | "timeline";
+}
+
 /**
- * The reports that a request is about: ids in lower case, each once.
- * @throws RefusedError for timelines, and for a report that is given twice.
+ * The reports and timelines that a request is about, reports first.
+ * @throws RefusedError where there is none, and for one that is given twice.
  */
-export function reportIds(source: ReportSource): readonly string[] {
-  const first = source.timeline_ids?.[0];
-  if (first !== undefined) {
-    throw new RefusedError(
-      "no_such_report",
-      "No timeline has been uploaded: POST /reports takes reports of Nsight Compute only.",
-      {
-        hint: "Leave timeline_ids out. Times then come from the report.",
-        errors: [
-          {
-            pointer: "/source/timeline_ids/0",
-            code: "no_such_report",
-            detail: `given: ${quote(first)}; known timelines: none`,
-          },
-        ],
-      },
-    );
+export function givenFiles({ report_ids = [], timeline_ids = [] }: ReportSource): readonly GivenFile[] {
+  const given = (ids: readonly string[], kind: GivenFile["kind"]): GivenFile[] =>
+    ids.map((id, position) => ({ id: id.toLowerCase(), pointer: `/source/${kind}_ids/${position}`, kind }));
+  const files = [...given(report_ids, "report"), ...given(timeline_ids, "timeline")];
+  if (files.length === 0) {
+    const detail = "given: nothing; expected ids from POST /reports, here or in timeline_ids";
+    throw invalid([{ pointer: "/source/report_ids", code: "validation_failed", detail }]);
   }
-  const ids = source.report_ids.map((id) => id.toLowerCase());
-  const twice = ids.findIndex((id, position) => ids.indexOf(id) < position);
-  if (twice >= 0) {
+  const twice = files.find(({ id }, position) => files.findIndex((file) => file.id === id) < position);
+  if (twice !== undefined) {
     throw invalid([
       {
-        pointer: `/source/report_ids/${twice}`,
+        pointer: twice.pointer,
         code: "validation_failed",
-        detail: `given: ${quote(ids[twice] ?? "")} for the second time; its launches would be counted twice`,
+        detail: `given: ${quote(twice.id)} for the second time; its launches would be counted twice`,
       },
     ]);
   }
-  return ids;
+  return files;
 }
 
-const invalid = (errors: RefusalItem[]): RefusedError =>
+export const invalid = (errors: RefusalItem[]): RefusedError =>
   new RefusedError(
     "validation_failed",
     `${errors.length === 1 ? "One field is" : `${errors.length} fields are`} wrong: ${errors.map((error) => error.pointer).join(", ")}.`,
@@ -95,7 +97,7 @@ const invalid = (errors: RefusalItem[]): RefusedError =>
     },
   );
 
-const quote = (text: string): string => JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
+export const quote = (text: string): string => JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 
 function targetErrors({ target }: ProfileRequest, targets: Targets): RefusalItem[] {
   const problem = targets.problem(target);
@@ -131,8 +133,11 @@ function engineErrors({ engine, model, source }: ProfileRequest): RefusalItem[] 
   return errors;
 }
 
-/** Fields that say how to measure. A report was measured already. */
+/** Fields that say how to measure. Reports and timelines were measured already. */
 const CAPTURE_FIELDS = ["gpu", "pool", "rank", "ncu", "max_duration_s"] as const;
+
+const hasTimelines = ({ source }: ProfileRequest): boolean =>
+  source?.kind === "report" && (source.timeline_ids?.length ?? 0) > 0;
 
 /** What would change the answer and cannot be done yet is refused, not passed over. */
 function unsupported(request: ProfileRequest): RefusalItem[] {
@@ -145,14 +150,14 @@ function unsupported(request: ProfileRequest): RefusalItem[] {
   if (request.source?.kind === "report") {
     for (const field of CAPTURE_FIELDS) {
       if (request[field] === undefined) continue;
-      errors.push(refuse(field, "says how to measure, and a report was measured already; leave it out"));
+      errors.push(refuse(field, "says how to measure, and what is uploaded was measured already; leave it out"));
     }
   }
-  if (request.window !== undefined) {
+  if (request.window !== undefined && !hasTimelines(request)) {
     errors.push(
       refuse(
         "window",
-        "a window is a part of a timeline, which neither a report nor a capture of this version has; leave it out",
+        "a window is a part of a timeline, and none is given; give one in source.timeline_ids, or leave it out",
       ),
     );
   }

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { ArtifactMissingError, type ByteRange } from "../artifacts/store.ts";
 import { artifactsOfProfile } from "../db/artifacts.ts";
-import { reportsOfProfile } from "../db/reports.ts";
+import { reportsOfProfile, timelinesOfProfile } from "../db/reports.ts";
 import { type ResultRow, resultOfProfile } from "../db/results.ts";
 import { RefusedError } from "../model/refusal.ts";
 import { getProfile } from "./get.ts";
@@ -57,6 +57,21 @@ export async function getProfileReport(ports: ProfilePorts, id: string, position
   );
 }
 
+/**
+ * A timeline of a profile, by its place in the request.
+ * @throws RefusedError `not_found`
+ */
+export async function getProfileTimeline(ports: ProfilePorts, id: string, position: number): Promise<ReportFile> {
+  const timelines = await timelinesOfProfile(ports.database.kysely, id);
+  const timeline = timelines[position];
+  if (timeline) return timeline;
+  await getProfile(ports, id);
+  throw new RefusedError(
+    "not_found",
+    `The profile has no timeline ${position}: it has ${timelines.length}, counted from 0.`,
+  );
+}
+
 async function capturedReports(ports: ProfilePorts, id: string): Promise<ReportFile[]> {
   const number = (name: string): number => Number(name.slice("report-".length));
   const artifacts = await artifactsOfProfile(ports.database.kysely, id);
@@ -67,7 +82,7 @@ async function capturedReports(ports: ProfilePorts, id: string): Promise<ReportF
 }
 
 /**
- * The bytes of a report as they were uploaded.
+ * The bytes of a report or timeline as they were uploaded.
  * @throws RefusedError `not_found` where they are no longer stored.
  */
 export async function readReportBytes(ports: ProfilePorts, report: ReportFile, range?: ByteRange): Promise<Readable> {
@@ -75,6 +90,6 @@ export async function readReportBytes(ports: ProfilePorts, report: ReportFile, r
     return await ports.artifacts.read(report.storage_key, range);
   } catch (error) {
     if (!(error instanceof ArtifactMissingError)) throw error;
-    throw new RefusedError("not_found", "The file of this report is no longer stored.");
+    throw new RefusedError("not_found", "The file is no longer stored.");
   }
 }

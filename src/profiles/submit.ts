@@ -11,20 +11,22 @@ import {
   type ReportSource,
   type ResolvedRequest,
 } from "../model/profile.ts";
-import { RefusedError } from "../model/refusal.ts";
+import { type RefusalItem, RefusedError } from "../model/refusal.ts";
+import { isTimelineKind } from "../model/timeline.ts";
 import { fingerprint } from "./fingerprint.ts";
 import { queueOf } from "./job-queue.ts";
 import type { Asker, ProfilePorts } from "./ports.ts";
-import { reportIds, requestText, resolveRequest } from "./resolve-request.ts";
+import { type GivenFile, givenFiles, invalid, quote, requestText, resolveRequest } from "./resolve-request.ts";
 import { profileView } from "./view.ts";
 
-/** What a request is about: reports, or what a worker is to run. */
+/** What a request is about: uploaded files, or what a worker is to run. */
 interface Subject {
   readonly request: ResolvedRequest;
   readonly columns: Pick<NewProfile, "source_kind" | "pool" | "workload">;
   /** Hashes that a fingerprint takes in. */
   readonly measured: readonly string[];
-  readonly reportIds: readonly string[];
+  /** Reports, then timelines. */
+  readonly fileIds: readonly string[];
 }
 
 /**
@@ -51,7 +53,7 @@ export async function submitProfile(ports: ProfilePorts, asker: Asker, body: Pro
 function insert(
   ports: ProfilePorts,
   asker: Asker,
-  { request, columns, measured, reportIds }: Subject,
+  { request, columns, measured, fileIds }: Subject,
 ): Promise<ProfileRow> {
   const model_key = request.model === null ? null : modelKey(request.model);
   const profile: NewProfile = {
@@ -70,30 +72,38 @@ function insert(
     owner_key_id: asker.keyId,
     created_at_ms: ports.now(),
   };
-  return ports.database.kysely.transaction().execute((transaction) => insertProfile(transaction, profile, reportIds));
+  return ports.database.kysely.transaction().execute((transaction) => insertProfile(transaction, profile, fileIds));
 }
 
 async function reportSubject(ports: ProfilePorts, request: ResolvedRequest, source: ReportSource): Promise<Subject> {
-  const ids = reportIds(source);
-  const reports = await reportsByIds(
+  const files = givenFiles(source);
+  const rows = await reportsByIds(
     ports.database.kysely,
-    ids.filter((id) => isUuid(id)),
+    files.map(({ id }) => id).filter((id) => isUuid(id)),
   );
-  const measured = ids.map((id, position) => {
-    const report = reports.get(id);
-    if (report) return report.sha256;
-    throw new RefusedError("no_such_report", `There is no report ${JSON.stringify(id.slice(0, 100))}.`, {
-      hint: "Upload it with POST /reports; the answer holds its id.",
-      errors: [
-        {
-          pointer: `/source/report_ids/${position}`,
-          code: "no_such_report",
-          detail: `given: ${JSON.stringify(id.slice(0, 100))}; expected an id from POST /reports`,
-        },
-      ],
-    });
+  const measured = files.map((file) => {
+    const row = rows.get(file.id);
+    if (!row) throw unknownFile(file);
+    return row.sha256;
   });
-  return { request, columns: { source_kind: "report", pool: null, workload: null }, measured, reportIds: ids };
+  const misplaced = files.flatMap((file) => misplacedFile(file, rows.get(file.id)?.format ?? "") ?? []);
+  if (misplaced.length > 0) throw invalid(misplaced);
+  const columns = { source_kind: "report", pool: null, workload: null };
+  return { request, columns, measured, fileIds: files.map(({ id }) => id) };
+}
+
+const unknownFile = ({ id, pointer, kind }: GivenFile): RefusedError =>
+  new RefusedError("no_such_report", `There is no ${kind} ${quote(id)}.`, {
+    hint: "Upload it with POST /reports; the answer holds its id.",
+    errors: [{ pointer, code: "no_such_report", detail: `given: ${quote(id)}; expected an id from POST /reports` }],
+  });
+
+/** A timeline among the reports, or the other way round; null where it stands right. */
+function misplacedFile({ id, pointer, kind }: GivenFile, format: string): RefusalItem | null {
+  const is = isTimelineKind(format) ? "timeline" : "report";
+  if (is === kind) return null;
+  const detail = `given: ${quote(id)}, which is a ${is} (${format}); a ${is} belongs in ${is}_ids`;
+  return { pointer, code: "validation_failed", detail };
 }
 
 async function captureSubject(ports: ProfilePorts, request: ResolvedRequest): Promise<Subject> {
@@ -109,6 +119,6 @@ async function captureSubject(ports: ProfilePorts, request: ResolvedRequest): Pr
     },
     columns: { source_kind: source?.kind ?? "workload", pool, workload: workload?.name ?? null },
     measured: [pool, workload === null ? JSON.stringify(command) : `${workload.name}:${workload.sha256}`],
-    reportIds: [],
+    fileIds: [],
   };
 }

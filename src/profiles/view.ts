@@ -1,8 +1,14 @@
 import { looksSecret, REDACTED, redactor } from "../base/redact.ts";
 import type { ProfileRow } from "../db/profiles.ts";
 import type { ReportRow } from "../db/reports.ts";
-import { PROFILE_SCHEMA_VERSION, type Profile, type ResolvedRequest, type UploadedReport } from "../model/profile.ts";
-import type { Compression, ReportFormat } from "../model/report.ts";
+import {
+  PROFILE_SCHEMA_VERSION,
+  type Profile,
+  type ResolvedRequest,
+  type UploadedReport,
+  type UploadFormat,
+} from "../model/profile.ts";
+import type { Compression } from "../model/report.ts";
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
@@ -33,6 +39,9 @@ export function profileView(row: ProfileRow, given: ResolvedRequest = JSON.parse
       result: `${self}/result`,
       roofline: `${self}/roofline.svg`,
       report: `${self}/report`,
+      ...(request.source?.kind === "report" && request.source.timeline_ids?.length
+        ? { timeline: `${self}/timeline` }
+        : {}),
       ...(row.pool === null ? {} : { log: `${self}/log` }),
       cancel: `${self}/cancel`,
     },
@@ -61,7 +70,7 @@ export function reportView(row: ReportRow): UploadedReport {
     id: row.id,
     sha256: row.sha256,
     bytes: row.bytes,
-    format: row.format as ReportFormat,
+    format: row.format as UploadFormat,
     compression: row.compression as Compression,
     created_at: iso(row.created_at_ms),
     links: { self: `/reports/${row.id}` },

@@ -6,7 +6,7 @@ import { openDecompressed } from "../base/compression.ts";
 import { openFile } from "../base/file-source.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Compression, ReadFailure } from "../model/report.ts";
-import { DEFAULT_TIMELINE_LIMITS, type Timeline, type TimelineLimits } from "../model/timeline.ts";
+import { DEFAULT_TIMELINE_LIMITS, type Timeline, type TimelineKind, type TimelineLimits } from "../model/timeline.ts";
 import { isNsysStats, readNsysStats } from "./nsys-stats/index.ts";
 import { refuse } from "./wrong-kinds.ts";
 
@@ -14,9 +14,6 @@ const HEAD_BYTES = 256 * 1024;
 const COPY_BYTES = 1024 ** 2;
 /** sqlite.org/fileformat2.html, section 1.3. */
 const SQLITE_MAGIC = "SQLite format 3\0";
-
-/** The kinds of files that hold a timeline; what `nsys stats` printed shows only in the reading. */
-export type TimelineKind = "nsys-sqlite" | "nsys-stats" | "torch-trace";
 
 interface Detected {
   readonly kind: TimelineKind;

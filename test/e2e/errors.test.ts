@@ -178,7 +178,10 @@ describe("POST /profiles", () => {
       }),
     ]);
     expect((await refusal({ target: "x", source: { kind: "report" } })).items).toEqual([
-      expect.objectContaining({ pointer: "/source/report_ids", detail: "given: nothing; expected array" }),
+      expect.objectContaining({
+        pointer: "/source/report_ids",
+        detail: "given: nothing; expected ids from POST /reports, here or in timeline_ids",
+      }),
     ]);
   });
 
@@ -254,7 +257,7 @@ describe("POST /profiles", () => {
         await refusal({
           target: "x",
           source: source(),
-          window: { step: "1" },
+          window: { step: 1 },
           webhook: { url: "https://example.org/" },
         })
       ).items.map((item) => item.pointer),

@@ -19,7 +19,17 @@ function threadsWith(limits: { timeoutMs?: number; memoryMb?: number } = {}): An
 function task(bytes: Uint8Array, target = "full pipeline") {
   const path = join(folder, `${Math.random()}.ncu-rep`);
   writeFileSync(path, bytes);
-  return { target, top_n: 10, max_decompressed_bytes: 1e9, capture: null, reports: [{ id: "r", sha256: "s", path }] };
+  const reports = [{ id: "r", sha256: "s", path }];
+  return {
+    target,
+    top_n: 10,
+    max_decompressed_bytes: 1e9,
+    capture: null,
+    reports,
+    timelines: [],
+    folder: null,
+    window: null,
+  };
 }
 
 const FULL = fixture(`${H200}h200-full.ncu-rep.gz`);
