@@ -1,5 +1,6 @@
 import { isCollective } from "./kernel-filter.ts";
 import { kernelId } from "./ncu-arguments.ts";
+import { sharedOrdinals } from "./shared-ordinals.ts";
 
 /** A launch of a timeline. */
 export interface TimelineLaunch {
@@ -50,6 +51,7 @@ export const NOT_MEASURED = [
   "launch_limit",
   "argument_limit",
   "hang",
+  "fault",
 ] as const;
 
 export interface NotMeasured {
@@ -78,11 +80,17 @@ export interface SelectionLimits {
   readonly maxLaunches: number;
   /** First launches of a name that are warm-up: taken only where a cluster has no others near its median. */
   readonly skip: number;
-  /** Kernels that hung when they were measured, by the name in `kernel`. */
-  readonly hung?: ReadonlySet<string>;
+  /** What happened to kernels that ended a run when they were measured, by the name in `kernel`. */
+  readonly failed?: ReadonlyMap<string, "hang" | "fault">;
   /** Bytes of the argument of `--kernel-id`. */
   readonly maxArgument?: number;
 }
+
+/** What ended a run, in words. */
+export const FAILED = {
+  hang: "replaying it made no progress and was ended",
+  fault: "it failed when it was replayed, and the program with it",
+} as const;
 
 /** Part of its kernel's time from which on a cluster is measured (DESIGN.md section 5, rule 3). */
 const CLUSTER_SHARE = 0.1;
@@ -90,8 +98,6 @@ const CLUSTER_SHARE = 0.1;
 const NEAR_MEDIAN = 0.1;
 /** Launches of a cluster that are looked at for shared ordinals. */
 const MAX_CANDIDATES = 1024;
-/** Above so many ordinals no exchange is tried: it takes the square of them. */
-const MAX_EXCHANGED = 32;
 /** Linux takes no longer argument (MAX_ARG_STRLEN, 32 pages, with the zero at its end). */
 const LONGEST_ARGUMENT = 128 * 1024 - 1;
 
@@ -113,7 +119,7 @@ export function selectLaunches(kernels: readonly RankedKernel[], limits: Selecti
     if (refused !== null) {
       leftOut.push(whole(kernel, ...refused));
       // It keeps its place: without it no other kernel moves into the plan.
-      if (refused[0] === "hang") ranked++;
+      if (refused[0] === "hang" || refused[0] === "fault") ranked++;
       continue;
     }
     ranked++;
@@ -154,12 +160,13 @@ interface Product {
 
 type Why = readonly [reason: NotMeasured["reason"], because: string];
 
-function refusal(kernel: RankedKernel, { topN, hung }: SelectionLimits, ranked: number): Why | null {
+function refusal(kernel: RankedKernel, { topN, failed }: SelectionLimits, ranked: number): Why | null {
   const names = [kernel.kernel, kernel.function, kernel.clusters[0]?.launches[0]?.mangled];
   if (names.some((name) => name !== undefined && name !== null && isCollective(name)))
     return ["collective", "it waits for other GPUs inside the kernel, and replaying it would wait for ever"];
   if (ranked >= topN) return ["below_top_n", `it is not among the first ${topN} kernels by time`];
-  if (hung?.has(kernel.kernel)) return ["hang", "replaying it made no progress and was ended"];
+  const failure = failed?.get(kernel.kernel);
+  if (failure !== undefined) return [failure, FAILED[failure]];
   if (!kernel.has_mangled || kernel.clusters.length === 0)
     return ["no_mangled_name", "the timeline does not tell its mangled name, by which its launches are found again"];
   return null;
@@ -231,80 +238,13 @@ function smallest(wanted: readonly Wanted[], counts: ReadonlyMap<string, number>
   // A cluster over several mangled names is looked for in the one with most candidates.
   const parts = wanted.map(({ candidates }) => ofOneName(candidates));
   const names = [...new Set(parts.map(({ name }) => name))].sort();
-  const holders = new Map<number, number[]>();
-  for (const [at, { ordinals }] of parts.entries())
-    for (const ordinal of ordinals) {
-      const list = holders.get(ordinal);
-      if (list === undefined) holders.set(ordinal, [at]);
-      else list.push(at);
-    }
   const sizes = names.map((name) => counts.get(name) ?? 0);
   const cost = (ordinal: number): number => sizes.reduce((sum, size) => sum + (size >= ordinal ? 1 : 0), 0);
-  const options = [...holders]
-    .map(([ordinal, holds]): Option => ({ ordinal, holds, cost: cost(ordinal) }))
-    .sort((a, b) => a.ordinal - b.ordinal);
-  const ordinals = improved(undominated(options), parts.length);
+  const ordinals = sharedOrdinals(
+    parts.map(({ ordinals: candidates }) => candidates),
+    cost,
+  );
   return { names, ordinals, launches: ordinals.reduce((sum, ordinal) => sum + cost(ordinal), 0) };
-}
-
-interface Option {
-  readonly ordinal: number;
-  /** Positions of the clusters that it holds a candidate of. */
-  readonly holds: readonly number[];
-  /** Launches that it adds: names that are launched so often. */
-  readonly cost: number;
-}
-
-/** One option for each set of clusters: the cheapest, of equal ones the first. */
-function undominated(options: readonly Option[]): Option[] {
-  const best = new Map<string, Option>();
-  for (const option of options) {
-    const key = option.holds.join(",");
-    const known = best.get(key);
-    if (known === undefined || option.cost < known.cost) best.set(key, option);
-  }
-  return [...best.values()];
-}
-
-/** Greedy: most clusters for a launch first. Then options are dropped, or two replaced by one, while that saves launches. */
-function improved(options: readonly Option[], clusters: number): number[] {
-  const open = new Set(Array.from({ length: clusters }, (_, at) => at));
-  let picked: Option[] = [];
-  while (open.size > 0) {
-    let best: Option | null = null;
-    let bestGain = 0;
-    for (const option of options) {
-      const gain = option.holds.reduce((sum, at) => sum + (open.has(at) ? 1 : 0), 0) / option.cost;
-      if (gain > bestGain) [best, bestGain] = [option, gain];
-    }
-    // Each cluster has a candidate, so one is always found.
-    if (best === null) break;
-    picked.push(best);
-    for (const at of best.holds) open.delete(at);
-  }
-  for (let better = cheaper(picked, options, clusters); better !== null; better = cheaper(picked, options, clusters))
-    picked = better;
-  return picked.map(({ ordinal }) => ordinal).sort((a, b) => a - b);
-}
-
-/** The cheapest cover that one drop or one exchange of up to two options gives; null where none saves launches. */
-function cheaper(picked: readonly Option[], options: readonly Option[], clusters: number): Option[] | null {
-  let best: Option[] | null = null;
-  let saved = 0;
-  if (picked.length > MAX_EXCHANGED) return null;
-  const pairs = picked.flatMap((_, a) => picked.slice(a).map((_, b) => [a, a + b] as const));
-  for (const [a, b] of pairs) {
-    const rest = picked.filter((_, at) => at !== a && at !== b);
-    const held = new Set(rest.flatMap(({ holds }) => holds));
-    const missing = Array.from({ length: clusters }, (_, at) => at).filter((at) => !held.has(at));
-    const gone = picked.reduce((sum, { cost }, at) => sum + (at === a || at === b ? cost : 0), 0);
-    if (missing.length === 0 && gone > saved) [best, saved] = [rest, gone];
-    for (const option of options) {
-      if (gone - option.cost <= saved || !missing.every((at) => option.holds.includes(at))) continue;
-      [best, saved] = [[...rest, option], gone - option.cost];
-    }
-  }
-  return best;
 }
 
 /** Candidates of the mangled name that has most of them; of equal ones the first in order of letters. */
