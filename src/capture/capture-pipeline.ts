@@ -8,8 +8,8 @@ import { watchLog } from "./log-patterns.ts";
 import { untilEnough } from "./measure.ts";
 import type { NcuPlan } from "./ncu-arguments.ts";
 import { judgeRun, type RunVerdict } from "./ncu-outcome.ts";
-import { type NcuRun, runNcu } from "./ncu-run.ts";
-import { nsysFailure, type PipelineFailure } from "./nsys-outcome.ts";
+import { type NcuRun, runNcu, stopReason } from "./ncu-run.ts";
+import { nsysFailure, type PipelineFailure, stoppedFailure } from "./nsys-outcome.ts";
 import { type NsysRun, type NsysRunOptions, runNsysExport, runNsysProfile } from "./nsys-run.ts";
 import { kernelOfLine } from "./pipeline-hang.ts";
 import { FAILED, type PipelineSelection, type RankedKernel, selectLaunches } from "./pipeline-selection.ts";
@@ -215,11 +215,13 @@ class PipelineRun {
       failed.set(culprit.kernel, how);
       this.#findings.push(endedTheRun(culprit, how, attempt));
     }
-    for (const [kernel, how] of failed) this.#takeOut(kernel, how);
+    for (const kernel of kernels) this.#takeOut(kernel, failed.get(kernel.kernel));
     return this.#judge(verdict, failed.size > 0);
   }
 
   #judge(verdict: RunVerdict | null, endedOnce: boolean): PipelineYield {
+    const { stop } = this.#options;
+    if (verdict === null && stop.aborted) return this.finish("partial", stoppedFailure(stopReason(stop.reason)));
     if (verdict === null) {
       // Nothing that may be replayed (collectives alone, say) is no failure; a budget that is spent is one.
       const spent = this.#plan?.left_out.some(({ reason }) => reason === "launch_limit") ?? false;
@@ -260,16 +262,12 @@ class PipelineRun {
   }
 
   /** A kernel that ended the last run was not measured, though it was asked for. */
-  #takeOut(kernel: string, reason: "hang" | "fault"): void {
-    if (this.#plan === null) return;
-    const asked = this.#plan.chosen.filter((cluster) => cluster.kernel === kernel);
-    if (asked.length === 0) return;
-    const total_ns = asked.reduce((sum, cluster) => sum + cluster.total_ns, 0);
-    this.#plan = {
-      ...this.#plan,
-      chosen: this.#plan.chosen.filter((cluster) => cluster.kernel !== kernel),
-      left_out: [{ kernel, cluster: null, total_ns, reason, because: FAILED[reason] }, ...this.#plan.left_out],
-    };
+  #takeOut({ kernel, total_ns }: RankedKernel, reason: "hang" | "fault" | undefined): void {
+    if (this.#plan === null || reason === undefined) return;
+    const chosen = this.#plan.chosen.filter((cluster) => cluster.kernel !== kernel);
+    if (chosen.length === this.#plan.chosen.length) return;
+    const left_out = [{ kernel, cluster: null, total_ns, reason, because: FAILED[reason] }, ...this.#plan.left_out];
+    this.#plan = { ...this.#plan, chosen, left_out };
   }
 
   /** Launches that the rest of the budget pays for. */

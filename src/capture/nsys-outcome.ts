@@ -1,4 +1,5 @@
 import type { Failure } from "../model/profile.ts";
+import type { StopReason } from "./ncu-run.ts";
 import type { NsysEndedBy, NsysRun } from "./nsys-run.ts";
 
 /** As `Failure`, with codes of timelines too. */
@@ -79,4 +80,10 @@ export function nsysFailure(run: NsysRun, step: "timeline" | "export"): Pipeline
     retryable: false,
     evidence,
   };
+}
+
+/** A capture that was stopped between two runs of its tools. */
+export function stoppedFailure(reason: StopReason): PipelineFailure {
+  const [code, what, hint, retryable] = ENDED[reason];
+  return { code, message: `The capture ${what}.`, hint, retryable, evidence: { ended_by: reason } };
 }

@@ -139,7 +139,7 @@ describe("a pipeline of a benchmark program", () => {
   it("goes on without a kernel that hangs, and names it", async () => {
     const result = await start({
       env: { STAND_IN_STOPS: "pointer_walk" },
-      workload: { argv: PROGRAM, limits: { stall_s: 1 } },
+      workload: { argv: PROGRAM, limits: { stall_s: 2 } },
     });
     expect(result).toMatchObject({ ended: "partial", failure: null });
     expect(steps(result)).toEqual(["timeline", "export", "rank", "counters", "counters"]);
@@ -215,6 +215,35 @@ describe("a pipeline of a benchmark program", () => {
     expect(nothing).toMatchObject({ ended: "partial", failure: { code: "capture_timeout" }, report: null });
     expect(nothing.timeline).not.toBeNull();
     expect(nothing.plan).toMatchObject({ launches: 0, chosen: [] });
+  });
+
+  it("tries once to go on, and names the second kernel that hangs too", async () => {
+    const result = await start({
+      env: { STAND_IN_STOPS: "pointer_walk,smem_tile" },
+      workload: { limits: { stall_s: 2 } },
+    });
+    expect(result).toMatchObject({ ended: "partial", failure: { code: "capture_stalled" } });
+    expect(steps(result).filter((step) => step === "counters")).toHaveLength(2);
+    expect(result.plan?.left_out.map(({ reason }) => reason).sort()).toEqual(["collective", "hang", "hang"]);
+    expect(result.plan?.chosen).toHaveLength(2);
+    expect(result.report).not.toBeNull();
+    leftNothing();
+  });
+
+  it("keeps the timeline where it is stopped before the counters", async () => {
+    const stop = new AbortController();
+    const result = await start({
+      more: {
+        stop: stop.signal,
+        async rank(path) {
+          const ranked = await rank(path);
+          stop.abort("lease_lost");
+          return ranked;
+        },
+      },
+    });
+    expect(result).toMatchObject({ ended: "partial", failure: { code: "lease_lost" }, report: null });
+    expect(result.timeline).not.toBeNull();
   });
 
   it("keeps the timeline where the counters fail", async () => {

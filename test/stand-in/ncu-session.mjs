@@ -8,7 +8,8 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 /**
  * A scenario: `report`: fixture with the launches; `log`: recording whose lines around the launches are printed;
- * `delay_ms`: of one launch; `stops_in`: the launch of the program (from 0) that never ends, or STAND_IN_STOPS names a function that never does; `fails_in`: the one that faults;
+ * `delay_ms`: of one launch; `stops_in`: the launch of the program (from 0) that never ends, or STAND_IN_STOPS
+ * names functions that never do; `fails_in`: the one that faults;
  * `exit`: exit code, default the program's.
  */
 export function readScenario() {
@@ -70,11 +71,11 @@ export class Session {
   /** Replays the chosen launches. Returns when they are through, or `stopping` was set and the open one is decided. */
   async replay(pid) {
     const { delay_ms: delay, fails_in: failsIn } = this.scenario;
-    const stopping = process.env.STAND_IN_STOPS;
+    const stopping = process.env.STAND_IN_STOPS?.split(",");
     const stopsIn =
       stopping === undefined
         ? this.scenario.stops_in
-        : this.launches.findIndex((one) => this.chosen.has(one) && one.name === stopping);
+        : this.launches.findIndex((one) => this.chosen.has(one) && stopping.includes(one.name));
     const total = this.options.launchCount;
     let index = 0;
     for (const launch of this.launches) {
