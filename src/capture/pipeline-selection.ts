@@ -98,6 +98,10 @@ const CLUSTER_SHARE = 0.1;
 const NEAR_MEDIAN = 0.1;
 /** Launches of a cluster that are looked at for shared ordinals. */
 const MAX_CANDIDATES = 1024;
+/** So many clusters share ordinals that are chosen anew for each kernel that is added. */
+const MAX_CHOSEN_ANEW = 64;
+/** After so many kernels that broke a limit no other is tried. */
+const MAX_REFUSED = 16;
 /** Linux takes no longer argument (MAX_ARG_STRLEN, 32 pages, with the zero at its end). */
 const LONGEST_ARGUMENT = 128 * 1024 - 1;
 
@@ -114,6 +118,7 @@ export function selectLaunches(kernels: readonly RankedKernel[], limits: Selecti
   let taken: Wanted[] = [];
   let product: Product = { names: [], ordinals: [], launches: 0 };
   let ranked = 0;
+  let refusedInARow = 0;
   for (const kernel of kernels) {
     const refused = refusal(kernel, limits, ranked);
     if (refused !== null) {
@@ -123,19 +128,25 @@ export function selectLaunches(kernels: readonly RankedKernel[], limits: Selecti
       continue;
     }
     ranked++;
+    if (refusedInARow >= MAX_REFUSED) {
+      leftOut.push(whole(kernel, ...brokenBy(limits)));
+      continue;
+    }
     const { wanted, small } = clustersOf(kernel, limits.skip);
     const alone = wanted.slice(0, 1);
     for (const attempt of wanted.length > 1 ? [wanted, alone] : [wanted]) {
-      const next = [...taken, ...attempt];
-      const fits = smallest(next, counts);
+      const fits = smallest(taken, attempt, product, counts);
       const broken = brokenLimit(fits, limits);
       if (broken === null) {
-        [taken, product] = [next, fits];
+        [taken, product, refusedInARow] = [[...taken, ...attempt], fits, 0];
         for (const { cluster, median, total } of wanted.slice(attempt.length))
           leftOut.push(part(kernel, cluster, median, total, ...brokenBy(limits)));
         break;
       }
-      if (attempt === alone || wanted.length === 1) leftOut.push(whole(kernel, ...broken));
+      if (attempt === alone || wanted.length === 1) {
+        refusedInARow++;
+        leftOut.push(whole(kernel, ...broken));
+      }
     }
     if (taken.some(({ kernel: { kernel: name } }) => name === kernel.kernel)) leftOut.push(...small);
   }
@@ -232,19 +243,37 @@ function launchCounts(kernels: readonly RankedKernel[]): ReadonlyMap<string, num
   return counts;
 }
 
-/** A small product that holds a candidate of each cluster. */
-function smallest(wanted: readonly Wanted[], counts: ReadonlyMap<string, number>): Product {
-  if (wanted.length === 0) return { names: [], ordinals: [], launches: 0 };
+/**
+ * A small product that holds a candidate of each cluster, those of `taken` and `more`. While clusters are few all ordinals
+ * are chosen anew, above that (rare: many kernels) those of `product` stay.
+ */
+function smallest(
+  taken: readonly Wanted[],
+  more: readonly Wanted[],
+  product: Product,
+  counts: ReadonlyMap<string, number>,
+): Product {
+  const anew = taken.length + more.length <= MAX_CHOSEN_ANEW;
+  const kept = anew ? [] : product.ordinals;
   // A cluster over several mangled names is looked for in the one with most candidates.
-  const parts = wanted.map(({ candidates }) => ofOneName(candidates));
-  const names = [...new Set(parts.map(({ name }) => name))].sort();
-  const sizes = names.map((name) => counts.get(name) ?? 0);
-  const cost = (ordinal: number): number => sizes.reduce((sum, size) => sum + (size >= ordinal ? 1 : 0), 0);
-  const ordinals = sharedOrdinals(
-    parts.map(({ ordinals: candidates }) => candidates),
-    cost,
-  );
+  const parts = (anew ? [...taken, ...more] : more).map(({ candidates }) => ofOneName(candidates));
+  const names = [...new Set([...product.names, ...parts.map(({ name }) => name)])].sort();
+  const sizes = names.map((name) => counts.get(name) ?? 0).sort((a, b) => a - b);
+  const cost = (ordinal: number): number => sizes.length - firstAtLeast(sizes, ordinal);
+  const open = parts.map(({ ordinals }) => ordinals).filter((own) => !own.some((ordinal) => kept.includes(ordinal)));
+  const ordinals = [...kept, ...sharedOrdinals(open, cost)].sort((a, b) => a - b);
   return { names, ordinals, launches: ordinals.reduce((sum, ordinal) => sum + cost(ordinal), 0) };
+}
+
+/** Position of the first that is at least so large. */
+function firstAtLeast(sorted: readonly number[], least: number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? 0) < least) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Candidates of the mangled name that has most of them; of equal ones the first in order of letters. */

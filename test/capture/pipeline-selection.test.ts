@@ -252,6 +252,16 @@ describe("ordinals that groups share", () => {
   });
 });
 
+it("thousands of kernels are chosen from in no time, and all are named", () => {
+  const many = Array.from({ length: 1500 }, (_, at) => kernel(`k${at}`, [even(60, 50), even(60, 90, 61)]));
+  const startedAt = performance.now();
+  const selection = selectLaunches(many, { topN: 1000, maxLaunches: 500, skip: 0 });
+  expect(performance.now() - startedAt).toBeLessThan(5000);
+  expect(selection.launches).toBe(taken(many, selection));
+  expect(selection.launches).toBeLessThanOrEqual(500);
+  expect(new Set([...selection.chosen, ...selection.left_out].map((one) => one.kernel)).size).toBe(1500);
+});
+
 describe("the kernel that a line of progress means", () => {
   const kernels = [kernel("gemm", [even(2, 5)]), kernel("gemm_long_name_of_a_kernel", [even(2, 4)])];
   it.each([
