@@ -54,6 +54,9 @@ function classify(name: string): Kind | null {
   return null;
 }
 
+/** True for a member of a family that an analysis reads, and not only one that its ends would let in. */
+export const isReadOfFamily = (name: string): boolean => classify(name) !== null;
+
 /** Sorts metric names into families; each name is looked at once for a whole report. */
 export class FamilyIndex {
   readonly #declared: readonly Family[];

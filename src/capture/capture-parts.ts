@@ -66,7 +66,7 @@ export function wantedCounters({ request }: Pick<Capture, "request">): NcuPlan["
 /** What every run of ncu of this capture has in common. */
 export function commonPlan(
   { request, workload, clockControl, folder }: Pick<Capture, "request" | "workload" | "clockControl" | "folder">,
-  filter: KernelFilter,
+  filter: KernelFilter | null,
   name: string,
 ): Pick<NcuPlan, "filter" | "cacheControl" | "clockControl" | "process" | "output" | "logFile"> {
   return {

@@ -10,7 +10,13 @@ export interface NcuPlan {
   readonly launches:
     | { readonly kind: "first"; readonly skip: number; readonly count: number }
     /** These invocations of each of these functions, from 1: an invocation that one needs is taken of all. */
-    | { readonly kind: "ordinals"; readonly names: readonly string[]; readonly ordinals: readonly number[] }
+    | {
+        readonly kind: "ordinals";
+        readonly names: readonly string[];
+        readonly ordinals: readonly number[];
+        /** What the names are and the ordinals count; function where it is left out. */
+        readonly base?: "function" | "mangled";
+      }
     /** So many launches of each kernel with the same grid, block and shared memory. */
     | { readonly kind: "per_config"; readonly count: number }
     | { readonly kind: "all" }
@@ -121,13 +127,19 @@ function launchOptions({ launches, filter }: NcuPlan): string[] {
       return [...names, "--filter-mode", "per-launch-config", "--launch-count", String(launches.count)];
     case "ordinals":
       // The identifier holds the names: a filter beside it could only take launches away.
-      return ["--kernel-name-base", "function", "--kernel-id", kernelId(launches.names, launches.ordinals)];
+      return [
+        "--kernel-name-base",
+        launches.base ?? "function",
+        "--kernel-id",
+        kernelId(launches.names, launches.ordinals),
+      ];
   }
 }
 
 /**
  * `--kernel-id context:stream:[regex:]name:invocation`, all contexts and streams. Measured on ncu 2025.3.1: invocations
- * count the launches of a function name, from 1, whatever its template arguments and the filter; the number and, with
+ * count the launches of a function name, from 1, whatever its template arguments and the filter, and with
+ * `--kernel-name-base mangled` those of a mangled name; the option may be given once; the number and, with
  * `regex:`, the name are regular expressions. Both are anchored, so that 1 does not match 11. A colon separates the parts,
  * so in a name a dot stands for it.
  */

@@ -17,7 +17,8 @@ export type LaunchEvent =
       readonly complete: boolean;
     };
 
-const HEADER = /==PROF== Profiling "([^\r\n]{1,512}?)"(?: - (\d{1,9}))?(?: \((\d{1,9})\/(\d{1,9})\))?: /g;
+/** Names of kernels are printed whole where launches are chosen by `--kernel-id`: mangled ones have thousands of letters. */
+const HEADER = /==PROF== Profiling "([^\r\n]{1,8192}?)"(?: - (\d{1,9}))?(?: \((\d{1,9})\/(\d{1,9})\))?: /g;
 /** The tool prints four dots in front of it; a progress bar of the program does not. */
 const DOTTED_HUNDRED = /\.{4}100%/;
 const PASSES = / - (\d{1,6}) pass(?:es)?/g;

@@ -86,7 +86,7 @@ const TAIL_LINES = 60;
 /** The first process ended and others of its group say nothing: they are leftovers. */
 const LEFTOVER_QUIET_MS = 5000;
 /** A process that SIGKILL does not end is in the driver's hands; the run does not wait for it. */
-const KILL_LIMIT_MS = 15_000;
+export const KILL_LIMIT_MS = 15_000;
 
 /** Suffixes that ncu gives to reports: `.ncu-rep`, and `.ncu-repz` from 2026.3 on. */
 const reportPaths = (output: string): string[] =>
@@ -217,9 +217,17 @@ export async function runNcu(options: NcuRunOptions): Promise<NcuRun> {
   };
 }
 
-const LOST: GroupEnd = { code: null, signal: "SIGKILL", outputBytes: 0, outputTruncated: false, startError: null };
+/** The end of a group that nothing was heard of. */
+export const LOST: GroupEnd = {
+  code: null,
+  signal: "SIGKILL",
+  outputBytes: 0,
+  outputTruncated: false,
+  startError: null,
+};
 
-const stopReason = (reason: unknown): StopReason => STOP_REASONS.find((known) => known === reason) ?? "canceled";
+/** What an `AbortController` was aborted with, as a reason. */
+export const stopReason = (reason: unknown): StopReason => STOP_REASONS.find((known) => known === reason) ?? "canceled";
 
 /** Until no process is left, or the ones that are left say nothing for a while. */
 async function waitForRest(
@@ -283,7 +291,8 @@ async function findReport(
   return { path: null, bytes: 0 };
 }
 
-async function diskBelow(folder: string, floor: number): Promise<boolean> {
+/** True where the file system of a folder has less space; false also where it cannot be asked. */
+export async function diskBelow(folder: string, floor: number): Promise<boolean> {
   const space = await statfs(folder).catch(() => null);
   return space !== null && space.bavail * space.bsize < floor;
 }

@@ -226,6 +226,23 @@ describe("arguments of ncu", () => {
 });
 
 describe("--kernel-id", () => {
+  it("counts launches of mangled names where they are given", () => {
+    const launches = {
+      kind: "ordinals",
+      names: ["_Z1kv", "_Z1mILi3EEvPf"],
+      ordinals: [7, 1],
+      base: "mangled",
+    } as const;
+    const args = ncuArguments(plan({ launches }));
+    const at = args.indexOf("--kernel-name-base");
+    expect(args.slice(at, at + 4)).toEqual([
+      "--kernel-name-base",
+      "mangled",
+      "--kernel-id",
+      "::regex:^(_Z1kv|_Z1mILi3EEvPf)$:^(1|7)$",
+    ]);
+  });
+
   it.each([
     [["fma_chain"], [2], "::fma_chain:2"],
     [["fma_chain"], [1, 11], "::regex:^(fma_chain)$:^(1|11)$"],

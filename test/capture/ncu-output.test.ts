@@ -77,6 +77,10 @@ describe("what ncu prints", () => {
       done: 6,
       total: 12,
     });
+    const mangled = `1:7:_ZN${"7cutlass".repeat(500)}E:12`;
+    expect(started(`==PROF== Profiling "${mangled}": 0%....50%....100% - 28 passes\n`)).toMatchObject({
+      name: mangled,
+    });
     expect(finished('==PROF== Profiling "1:13:fma_chain:2": 0%....50%....100% - 1 pass\n')).toEqual([
       { kind: "launch_finished", name: "1:13:fma_chain:2", passes: 1, complete: true },
     ]);

@@ -77,14 +77,15 @@ export function readOptions(argv) {
   return { options };
 }
 
-/** Which of the launches, in program order, get counters: {@link readOptions}' filters over their function names. */
+/** Which of the launches, in program order, get counters: {@link readOptions}' filters over their function or mangled names. */
 export function choose(launches, options) {
-  const { kernelName, kernelId, launchSkip = "0", launchCount, filterMode } = options;
+  const { kernelName, kernelNameBase, kernelId, launchSkip = "0", launchCount, filterMode } = options;
   const seen = new Map();
   const perName = new Map();
   const skip = Number(launchSkip);
   const count = launchCount === undefined ? Number.POSITIVE_INFINITY : Number(launchCount);
-  return launches.filter(({ name }) => {
+  return launches.filter(({ name: base, mangled }) => {
+    const name = kernelNameBase === "mangled" ? mangled : base;
     const ordinal = (seen.get(name) ?? 0) + 1;
     seen.set(name, ordinal);
     if (kernelName !== undefined && !matches(kernelName, name)) return false;

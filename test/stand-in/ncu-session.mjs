@@ -8,7 +8,8 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 /**
  * A scenario: `report`: fixture with the launches; `log`: recording whose lines around the launches are printed;
- * `delay_ms`: of one launch; `stops_in`: the launch of the program (from 0) that never ends; `fails_in`: the one that faults;
+ * `delay_ms`: of one launch; `stops_in`: the launch of the program (from 0) that never ends, or STAND_IN_STOPS
+ * names functions that never do; `fails_in`: the one that faults;
  * `exit`: exit code, default the program's.
  */
 export function readScenario() {
@@ -69,14 +70,23 @@ export class Session {
 
   /** Replays the chosen launches. Returns when they are through, or `stopping` was set and the open one is decided. */
   async replay(pid) {
-    const { delay_ms: delay, stops_in: stopsIn, fails_in: failsIn } = this.scenario;
+    const { delay_ms: delay, fails_in: failsIn } = this.scenario;
+    const stopping = process.env.STAND_IN_STOPS?.split(",");
+    const stopsIn =
+      stopping === undefined
+        ? this.scenario.stops_in
+        : this.launches.findIndex((one) => this.chosen.has(one) && stopping.includes(one.name));
     const total = this.options.launchCount;
     let index = 0;
     for (const launch of this.launches) {
       if (!this.chosen.has(launch)) continue;
       if (this.stopping) return;
-      const name = printedName(launch);
       const at = this.launches.indexOf(launch);
+      const name =
+        this.options.kernelId && this.options.kernelNameBase === "mangled"
+          ? // Recorded for function names: tiny-kernel-id.txt.
+            `1:13:${launch.mangled}:${this.launches.slice(0, at + 1).filter((one) => one.mangled === launch.mangled).length}`
+          : printedName(launch);
       const number =
         this.options.kernelName || this.options.kernelId
           ? ""

@@ -3,14 +3,15 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 
-/** Fields of BlockHeader: results in the payload, size of the payload, strings. Of ProfileResult: function and demangled name. */
+/** Fields of BlockHeader: results in the payload, size of the payload, strings. Of ProfileResult: mangled, function and demangled name. */
 const RESULTS = 2;
 const STRINGS = 4;
 const PAYLOAD_SIZE = 5;
+const MANGLED = 5;
 const FUNCTION = 6;
 const DEMANGLED = 7;
 
-/** @returns {{ head: Buffer, blocks: { bytes: Buffer, launch: null | { name: string, demangled: string }, without: Buffer | null }[] }} */
+/** @returns {{ head: Buffer, blocks: { bytes: Buffer, launch: null | { mangled: string, name: string, demangled: string }, without: Buffer | null }[] }} */
 export function readReport(path) {
   const raw = readFileSync(path);
   const file = path.endsWith(".gz") ? gunzipSync(raw) : raw;
@@ -36,7 +37,7 @@ export function readReport(path) {
 function nameOf(result) {
   const fields = readFields(result);
   const text = (field) => fields.find((entry) => entry.field === field)?.bytes.toString("utf8") ?? "";
-  return { name: text(FUNCTION), demangled: text(DEMANGLED) };
+  return { mangled: text(MANGLED), name: text(FUNCTION), demangled: text(DEMANGLED) };
 }
 
 /** The header with no result and no payload. */

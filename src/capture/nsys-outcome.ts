@@ -1,0 +1,89 @@
+import type { Failure } from "../model/profile.ts";
+import type { StopReason } from "./ncu-run.ts";
+import type { NsysEndedBy, NsysRun } from "./nsys-run.ts";
+
+/** As `Failure`, with codes of timelines too. */
+export type PipelineFailure = Omit<Failure, "code"> & { readonly code: string };
+
+const ENDED: Readonly<Record<Exclude<NsysEndedBy, "itself">, readonly [string, string, string, boolean]>> = {
+  time_limit: [
+    "capture_timeout",
+    "was ended at its time limit",
+    "Raise max_duration_s or limits.total_s. Where nsys itself hangs with CUDA graphs, run the program without them.",
+    false,
+  ],
+  disk_full: [
+    "disk_full",
+    "was ended because the disk was nearly full",
+    "Free space under DATA_DIR, or record a shorter run.",
+    true,
+  ],
+  output_limit: [
+    "output_too_large",
+    "was ended because the program printed more than limits.output_bytes",
+    "Make the program print less, or raise limits.output_bytes.",
+    false,
+  ],
+  report_limit: [
+    "report_too_large",
+    "was ended because its file passed limits.report_bytes",
+    "Record a shorter run, or raise limits.report_bytes.",
+    false,
+  ],
+  lease_lost: [
+    "lease_lost",
+    "was ended because the lease of the GPUs was lost",
+    "Submit the profile again; see that the worker reaches Redis.",
+    true,
+  ],
+  worker_stopping: ["worker_stopped", "was ended because the worker was stopped", "Submit the profile again.", true],
+  canceled: ["capture_killed", "was canceled", "Submit the profile again if it is still wanted.", true],
+};
+
+/**
+ * Why a run of nsys gave no file to read, or null. A file that is there counts, whatever the exit code: 143 is the regular
+ * end of a capture range, and a program that fails behind its window was recorded. A run that the capture ended gave a
+ * file that may lack its end, so it never counts.
+ */
+export function nsysFailure(run: NsysRun, step: "timeline" | "export"): PipelineFailure | null {
+  const { exit, endedBy, path, tookMs, outputTail } = run;
+  const evidence = {
+    ended_by: endedBy,
+    exit_code: exit.code,
+    signal: exit.signal,
+    output: outputTail.slice(-10),
+  };
+  if (exit.startError !== null) {
+    return {
+      code: "tool_missing",
+      message: `Nsight Systems could not be started: ${exit.startError} (${run.argv[0]}).`,
+      hint: "Install Nsight Systems, or name its path in the settings of the worker.",
+      retryable: false,
+      evidence: { start_error: exit.startError, path: run.argv[0] ?? null },
+    };
+  }
+  if (endedBy !== "itself") {
+    const [code, what, hint, retryable] = ENDED[endedBy];
+    const run = step === "timeline" ? "The recording" : "The export of the recording";
+    return { code, message: `${run} ${what}, after ${(tookMs / 1000).toFixed(1)} s.`, hint, retryable, evidence };
+  }
+  if (path !== null) return null;
+  const how = exit.signal ?? `exit code ${exit.code}`;
+  return {
+    code: "nsys_failed",
+    message:
+      step === "timeline"
+        ? `Nsight Systems ended with ${how} and left no recording.`
+        : `Nsight Systems ended with ${how} and did not export its recording.`,
+    // Without libdw.so.1 the importer of nsys leaves a .qdstrm file alone (measured, 2025.3).
+    hint: "See the log for its last lines. Nsight Systems needs libdw.so.1 to write its recording; see too that the program runs without it.",
+    retryable: false,
+    evidence,
+  };
+}
+
+/** A capture that was stopped between two runs of its tools. */
+export function stoppedFailure(reason: StopReason): PipelineFailure {
+  const [code, what, hint, retryable] = ENDED[reason];
+  return { code, message: `The capture ${what}.`, hint, retryable, evidence: { ended_by: reason } };
+}

@@ -1,0 +1,265 @@
+import { existsSync, readdirSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { metricsToAsk } from "../../src/analysis/ask.ts";
+import { measurableKernels } from "../../src/analysis/timeline/measurable.ts";
+import { rankTimeline } from "../../src/analysis/timeline/rank.ts";
+import { err, ok } from "../../src/base/result.ts";
+import { capturePipeline, type PipelineCapture } from "../../src/capture/capture-pipeline.ts";
+import { isCollective } from "../../src/capture/kernel-filter.ts";
+import { resolvedRequestSchema } from "../../src/model/profile.ts";
+import { DEFAULT_TIMELINE_LIMITS } from "../../src/model/timeline.ts";
+import { benchmarkWorkloadSchema } from "../../src/model/workload.ts";
+import { readNsysSqlite } from "../../src/timeline/nsys-sqlite/index.ts";
+import { summarize } from "../../workers/capture-survey.ts";
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const PROGRAM = [process.execPath, "-e", "console.log('warmup done')"];
+const STAYS = [process.execPath, "-e", "console.log('pid ' + process.pid); setInterval(() => {}, 1000)"];
+const COLLECTIVE = "tiny-collective.nsys.sqlite.gz";
+
+let folder: string;
+/** As the request's budget has it: a test may set it while the capture runs. */
+let deadline: number | null;
+beforeEach(async () => {
+  deadline = null;
+  folder = await mkdtemp(join(tmpdir(), "pk-pipeline-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** As the worker will rank: the reader, then the analysis. */
+const rank: PipelineCapture["rank"] = async (path) => {
+  const read = await readNsysSqlite(path, "none", DEFAULT_TIMELINE_LIMITS);
+  if (!read.ok) return err({ ...none(), message: read.error.message });
+  const ranking = rankTimeline([read.value], { isCollective: ({ display }) => isCollective(display) });
+  if (!ranking.ok) return err({ ...none(), code: ranking.error.code, message: ranking.error.message });
+  return ok(measurableKernels(read.value, ranking.value.kernels));
+};
+const none = () => ({ code: "timeline_no_kernels", message: "no kernels", hint: "", retryable: false, evidence: {} });
+
+interface Given {
+  readonly env?: Record<string, string>;
+  readonly workload?: object;
+  readonly request?: object;
+  readonly more?: Partial<PipelineCapture>;
+}
+
+const start = ({ env = {}, workload = {}, request = {}, more = {} }: Given = {}) =>
+  capturePipeline({
+    request: resolvedRequestSchema.parse({
+      target: "full pipeline",
+      model: "Tiny",
+      engine: "none",
+      concurrency: 1,
+      top_n: 10,
+      rank: 0,
+      objective: "bottleneck",
+      ...request,
+    }),
+    workload: benchmarkWorkloadSchema.parse({
+      kind: "benchmark",
+      name: "tiny",
+      model: "Tiny",
+      engine: "none",
+      argv: PROGRAM,
+      warm_up: { log_pattern: "warmup done" },
+      ...workload,
+    }),
+    nsys: here("../stand-in/nsys.mjs"),
+    ncu: here("../stand-in/ncu.mjs"),
+    env: {
+      PATH: process.env.PATH ?? "",
+      TMPDIR: folder,
+      STAND_IN_TIMELINES: COLLECTIVE,
+      STAND_IN_SCENARIO: "tiny-full",
+      ...env,
+    },
+    cwd: folder,
+    folder,
+    secrets: [],
+    recordFolder: join(folder, "groups"),
+    clockControl: null,
+    ask: metricsToAsk(null),
+    summarize: (path) => summarize(path, "full pipeline"),
+    rank,
+    stop: new AbortController().signal,
+    tell: () => {},
+    onToolStart: () => {},
+    ...more,
+    get deadline() {
+      return deadline;
+    },
+  });
+
+const steps = (result: Awaited<ReturnType<typeof start>>): string[] => result.steps.map(({ step }) => step);
+const leftNothing = (): void => expect(readdirSync(join(folder, "groups"))).toEqual([]);
+
+describe("a pipeline of a benchmark program", () => {
+  it("is recorded, ranked and measured; the collective has its time and is never replayed", async () => {
+    const said: string[] = [];
+    let started = 0;
+    const result = await start({
+      more: {
+        tell: (_, progress) => said.push(progress?.phase ?? ""),
+        onToolStart: () => {
+          started++;
+        },
+      },
+    });
+    expect(result).toMatchObject({ ended: "completed", failure: null, warm_line: "warmup done" });
+    expect(steps(result)).toEqual(["timeline", "export", "rank", "counters"]);
+    expect([...new Set(said)]).toEqual(["timeline", "export", "rank", "counters"]);
+    expect(started).toBe(1);
+    expect(result.plan).toMatchObject({
+      kernels: 5,
+      names: 4,
+      launches: 4,
+      ordinals: [1],
+      left_out_more: 0,
+      passes: 38,
+    });
+    expect(result.plan?.left_out).toEqual([
+      expect.objectContaining({ reason: "collective", kernel: expect.stringMatching(/^ncclDevKernel/) }),
+    ]);
+    const counters = result.steps.at(-1)?.run;
+    expect(counters).toMatchObject({ tool: "ncu", launches: 4 });
+    expect(counters?.argv).toContain("mangled");
+    expect(counters?.argv.join(" ")).not.toContain("nccl");
+    expect(result.steps.every(({ took_s }) => took_s >= 0)).toBe(true);
+    expect(result.timeline).toBe(join(folder, "timeline-0.sqlite"));
+    expect(existsSync(join(folder, "timeline-0.nsys-rep"))).toBe(false);
+    const report = await summarize(result.report ?? "", "full pipeline");
+    expect(report).toMatchObject({ ok: true, value: { launches: 4 } });
+    leftNothing();
+  });
+
+  it("goes on without a kernel that hangs, and names it", async () => {
+    const result = await start({
+      env: { STAND_IN_STOPS: "pointer_walk" },
+      workload: { argv: PROGRAM, limits: { stall_s: 2 } },
+    });
+    expect(result).toMatchObject({ ended: "partial", failure: null });
+    expect(steps(result)).toEqual(["timeline", "export", "rank", "counters", "counters"]);
+    expect(result.findings.map(({ code }) => code)).toContain("kernel_hung");
+    expect(result.plan?.left_out).toContainEqual(
+      expect.objectContaining({ reason: "hang", kernel: expect.stringContaining("pointer_walk") }),
+    );
+    expect(result.plan?.chosen).toHaveLength(3);
+    const report = await summarize(result.report ?? "", "full pipeline");
+    expect(report).toMatchObject({ ok: true, value: { launches: 3 } });
+    leftNothing();
+  });
+
+  it("is recorded once more where the timeline holds no kernels, and not twice", async () => {
+    const again = await start({
+      env: { STAND_IN_TIMELINES: `empty,${COLLECTIVE}` },
+      workload: { window: "cuda_profiler_api" },
+    });
+    expect(again.ended).toBe("completed");
+    expect(steps(again)).toEqual(["timeline", "export", "rank", "timeline", "export", "rank", "counters"]);
+    expect(again.findings.map(({ code }) => code)).toContain("timeline_recorded_again");
+    const [first, second] = again.steps.filter(({ step }) => step === "timeline");
+    // Recorded: the regular end of a capture range.
+    expect(first?.run).toMatchObject({ exit_code: 143, ended_by: "itself" });
+    expect(first?.run?.argv).toContain("--capture-range=cudaProfilerApi");
+    expect(second?.run?.argv).not.toContain("--capture-range=cudaProfilerApi");
+    expect(again.steps.at(-1)?.run?.argv).not.toContain("--profile-from-start");
+    await rm(join(folder, "stand-in-nsys-turn"));
+    const never = await start({ env: { STAND_IN_TIMELINES: "empty" } });
+    expect(never).toMatchObject({
+      ended: "failed",
+      failure: { code: "timeline_no_kernels" },
+      plan: null,
+      report: null,
+    });
+    expect(steps(never)).toEqual(["timeline", "export", "rank", "timeline", "export", "rank"]);
+  });
+
+  it("says why there is no timeline", async () => {
+    const missing = await start({ more: { nsys: join(folder, "no-nsys") } });
+    expect(missing).toMatchObject({ ended: "failed", failure: { code: "tool_missing" } });
+    const nothing = await start({ env: { STAND_IN_TIMELINES: "none" } });
+    expect(nothing).toMatchObject({ ended: "failed", failure: { code: "nsys_failed" }, timeline: null });
+    expect(nothing.failure?.message).toContain("exit code 0");
+    const late = await start({
+      env: { STAND_IN_TIMELINES: "hangs" },
+      workload: { argv: STAYS, limits: { total_s: 1 } },
+    });
+    expect(late).toMatchObject({ ended: "failed", failure: { code: "capture_timeout" } });
+    leftNothing();
+  });
+
+  it("measures what the budget pays for, and keeps the timeline where it pays for nothing", async () => {
+    /** The budget is what is left once the timeline is ranked. */
+    const leaves = (ms: number): Given => ({
+      more: {
+        async rank(path) {
+          const ranked = await rank(path);
+          deadline = performance.now() + ms;
+          return ranked;
+        },
+      },
+    });
+    // Four launches take 6.4 s beside the program.
+    const some = await start(leaves(6_400));
+    expect(some.plan?.launches).toBeGreaterThan(0);
+    expect(some.plan?.launches).toBeLessThan(4);
+    expect(some.plan?.reason).toContain("budget");
+    expect(some.plan?.left_out.filter(({ reason }) => reason === "launch_limit").length).toBeGreaterThan(0);
+    expect(some.report).not.toBeNull();
+    deadline = null;
+    const nothing = await start(leaves(1_600));
+    expect(nothing).toMatchObject({ ended: "partial", failure: { code: "capture_timeout" }, report: null });
+    expect(nothing.timeline).not.toBeNull();
+    expect(nothing.plan).toMatchObject({ launches: 0, chosen: [] });
+  });
+
+  it("tries once to go on, and names the second kernel that hangs too", async () => {
+    const result = await start({
+      env: { STAND_IN_STOPS: "pointer_walk,smem_tile" },
+      workload: { limits: { stall_s: 2 } },
+    });
+    expect(result).toMatchObject({ ended: "partial", failure: { code: "capture_stalled" } });
+    expect(steps(result).filter((step) => step === "counters")).toHaveLength(2);
+    expect(result.plan?.left_out.map(({ reason }) => reason).sort()).toEqual(["collective", "hang", "hang"]);
+    expect(result.plan?.chosen).toHaveLength(2);
+    expect(result.report).not.toBeNull();
+    leftNothing();
+  });
+
+  it("keeps the timeline where it is stopped before the counters", async () => {
+    const stop = new AbortController();
+    const result = await start({
+      more: {
+        stop: stop.signal,
+        async rank(path) {
+          const ranked = await rank(path);
+          stop.abort("lease_lost");
+          return ranked;
+        },
+      },
+    });
+    expect(result).toMatchObject({ ended: "partial", failure: { code: "lease_lost" }, report: null });
+    expect(result.timeline).not.toBeNull();
+  });
+
+  it("keeps the timeline where the counters fail", async () => {
+    const result = await start({ env: { STAND_IN_SCENARIO: "not-permitted" } });
+    expect(result).toMatchObject({ ended: "partial", failure: { code: "counters_not_permitted" }, report: null });
+    expect(result.timeline).not.toBeNull();
+  });
+
+  it("ends when it is stopped", async () => {
+    const stop = new AbortController();
+    const running = start({
+      env: { STAND_IN_TIMELINES: "hangs" },
+      workload: { argv: STAYS },
+      more: { stop: stop.signal, onToolStart: () => setImmediate(() => stop.abort("canceled")) },
+    });
+    expect(await running).toMatchObject({ ended: "failed", failure: { code: "capture_killed" } });
+    leftNothing();
+  });
+});
