@@ -99,7 +99,10 @@ export const settingsSchema = z.object({
     .default(Math.max(1, availableParallelism() - 1))
     .describe("reports that are analysed at the same time, each in a thread of its own, timelines in a process"),
   ANALYSIS_TIMEOUT_S: z.coerce.number().positive().max(86_400).default(300).describe("time limit of one analysis"),
-  ANALYSIS_MEMORY_MB: count.max(1_048_576).default(2048).describe("JavaScript heap limit of one analysis; one that reads timelines may take twice as much in all"),
+  ANALYSIS_MEMORY_MB: count
+    .max(1_048_576)
+    .default(2048)
+    .describe("JavaScript heap limit of one analysis; one that reads timelines may take twice as much in all"),
   SHUTDOWN_TIMEOUT_S: z.coerce
     .number()
     .min(0)
