@@ -1,7 +1,8 @@
 import { err, ok, type Result } from "../base/result.ts";
 import type { KernelEntry, KernelResult, PipelineResult, ProfileResult } from "../model/result.ts";
 import { FULL_PIPELINE, RESULT_SCHEMA_VERSION } from "../model/words.ts";
-import { durationUs, untimedReason } from "./duration.ts";
+import { compositesOf } from "./composites.ts";
+import { durationUs } from "./duration.ts";
 import { entryOf, failedLaunches, reportFindings, untimedLaunches } from "./entry.ts";
 import { type AnalysisInput, type Item, itemsOf, Judge, type Kernel, kernelsOf, shapesOf, totalUs } from "./kernels.ts";
 import { nameKey } from "./names.ts";
@@ -61,6 +62,7 @@ function pipelineResult(inputs: readonly AnalysisInput[], topN: number): Result<
   const kernels = kernelsOf(items);
   const judge = new Judge();
   const reportUs = totalUs(items);
+  const spanning = compositesOf(composites);
   const entries = kernels.slice(0, topN).flatMap((kernel) => kernelEntry(kernel, judge, { reportUs }) ?? []);
   const alone = "a report alone does not show it: launches ran one by one under the profiler; it takes a timeline";
   return ok({
@@ -76,12 +78,7 @@ function pipelineResult(inputs: readonly AnalysisInput[], topN: number): Result<
     stages: null,
     kernels: entries,
     kernels_total: kernels.length,
-    composites: composites.map(({ launch, durationUs }) => ({
-      kind: launch.kind === "kernel" ? "range" : launch.kind,
-      index: launch.index,
-      display: launch.names.display,
-      duration_us: durationUs,
-    })),
+    composites: spanning.composites,
     timeline: null,
     coverage: null,
     plan: null,
@@ -94,7 +91,7 @@ function pipelineResult(inputs: readonly AnalysisInput[], topN: number): Result<
       coverage: alone,
       plan: "the reports were handed in, so nothing was planned",
       ...(reportUs === null ? { report_us: "no launch has a duration above 0" } : {}),
-      ...untimedComposites(composites),
+      ...spanning.nullReasons,
     },
     findings: [...reportFindings(inputs), ...failedLaunches(items), ...untimedLaunches([...items, ...composites])],
     provenance: provenanceOf(
@@ -102,16 +99,6 @@ function pipelineResult(inputs: readonly AnalysisInput[], topN: number): Result<
       entries.map(({ detail }) => detail),
     ),
   });
-}
-
-/** Why composites have no duration, by their place in the list. */
-function untimedComposites(composites: readonly Item[]): Record<string, string> {
-  const reasons: Record<string, string> = {};
-  for (const [place, item] of composites.entries()) {
-    const reason = untimedReason(item);
-    if (reason !== null) reasons[`composites.${place}.duration_us`] = reason;
-  }
-  return reasons;
 }
 
 function noKernels(inputs: readonly AnalysisInput[]): AnalysisFailure {

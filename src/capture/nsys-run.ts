@@ -3,7 +3,15 @@ import { dirname } from "node:path";
 import { within } from "../base/deadline.ts";
 import { redactor } from "../base/redact.ts";
 import { type GroupEnd, startGroup } from "./group.ts";
-import { diskBelow, type EndedBy, KILL_LIMIT_MS, LOST, stopReason } from "./ncu-run.ts";
+import {
+  diskBelow,
+  type EndedBy,
+  KILL_LIMIT_MS,
+  LOST,
+  type NcuRunLimits,
+  type NcuRunOptions,
+  stopReason,
+} from "./ncu-run.ts";
 import {
   type NsysPlan,
   nsysExportArguments,
@@ -16,37 +24,19 @@ import { LastLines } from "./tail.ts";
 
 export type NsysEndedBy = Exclude<EndedBy, "count_reached" | "stall" | "start_limit">;
 
-export interface NsysRunLimits {
+/** As of a run of ncu; while nsys ends it writes its recording. */
+export interface NsysRunLimits
+  extends Pick<NcuRunLimits, "outputBytes" | "reportBytes" | "diskFloorBytes" | "graceMs" | "shortGraceMs"> {
   /** The whole run. nsys says nothing while the program runs: there is no other sign of a hang. */
   readonly totalMs: number;
-  /** What nsys and the program may print. */
-  readonly outputBytes: number;
-  /** Size of the file that is written. */
-  readonly reportBytes: number;
-  /** The run ends when the file system of the file has less space than this. */
-  readonly diskFloorBytes: number;
-  /** From the signal to the kill after a limit: nsys writes its recording meanwhile. */
-  readonly graceMs: number;
-  /** The same when the run must be gone soon: canceled, lease lost. */
-  readonly shortGraceMs: number;
 }
 
-export interface NsysRunOptions {
+/** As of a run of ncu. nsys writes `env` into its recording. */
+export interface NsysRunOptions
+  extends Pick<NcuRunOptions, "cwd" | "env" | "outputPath" | "recordFolder" | "stop" | "onOutput" | "secrets"> {
   /** Path of nsys. */
   readonly nsys: string;
-  readonly cwd: string;
-  /** The whole environment (`childEnvironment`): nsys writes it into its recording. */
-  readonly env: Readonly<Record<string, string>>;
-  /** File for what nsys and the program print. */
-  readonly outputPath: string;
-  readonly recordFolder: string;
   readonly limits: NsysRunLimits;
-  /** Aborted with one of `STOP_REASONS`; any other reason counts as canceled. */
-  readonly stop: AbortSignal;
-  /** What the program prints, for who looks for patterns in it. */
-  onOutput?(chunk: Buffer): void;
-  /** Values to take out of `outputTail`. */
-  readonly secrets?: readonly string[];
 }
 
 /** How a run of nsys ended. Whether rows are in the file is not known here: an exit code of 0 can come with none. */

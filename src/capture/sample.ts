@@ -67,10 +67,14 @@ export function takenBy(
   if (selection.kind !== "ordinals") return [...taken];
   const of = new Map<string, number[]>();
   for (const { functionName, ordinal } of seen) {
-    if (selection.ordinals.includes(ordinal)) of.set(functionName, [...(of.get(functionName) ?? []), ordinal]);
+    if (!selection.ordinals.includes(ordinal)) continue;
+    const chosen = of.get(functionName);
+    if (chosen) chosen.push(ordinal);
+    else of.set(functionName, [ordinal]);
   }
+  for (const chosen of of.values()) chosen.sort((a, b) => a - b);
   return taken.flatMap((launch) => {
-    const ordinal = of.get(launch.functionName)?.sort((a, b) => a - b)[launch.ordinal - 1];
+    const ordinal = of.get(launch.functionName)?.[launch.ordinal - 1];
     return ordinal === undefined ? [] : [{ ...launch, ordinal }];
   });
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { REPORT_FORMATS, type ReportFormat } from "./report.ts";
 import { TIMELINE_KINDS, type TimelineKind } from "./timeline.ts";
+import { TIMELINE_REFUSAL_CODES } from "./words.ts";
 
 /** Version of the shape of a stored profile row and of the answers that show it. */
 export const PROFILE_SCHEMA_VERSION = 1;
@@ -25,16 +26,7 @@ export const FAILURE_CODES = [
   "report_unreadable",
   "report_missing",
   "timeline_unreadable",
-  // Why a timeline is not ranked: TIMELINE_REFUSAL_CODES of the analysis.
-  "timeline_no_kernels",
-  "timeline_graph_level_only",
-  "timeline_incomplete",
-  "timeline_merged_ranks",
-  "timeline_degenerate",
-  "timeline_not_comparable",
-  "timeline_window_invalid",
-  "timeline_window_not_found",
-  "timeline_window_empty",
+  ...TIMELINE_REFUSAL_CODES,
   "no_matching_kernel",
   "no_kernels_profiled",
   "analysis_timeout",

@@ -77,3 +77,16 @@ export type Stage = keyof typeof FAMILY_OF_STAGE;
 export type StageFamily = (typeof FAMILY_OF_STAGE)[Stage];
 export const STAGES = Object.keys(FAMILY_OF_STAGE) as readonly Stage[];
 export const FAMILIES = [...new Set(Object.values(FAMILY_OF_STAGE))] as readonly StageFamily[];
+
+/** Why a timeline is not ranked, or not over the window that was asked for. */
+export const TIMELINE_REFUSAL_CODES = [
+  "timeline_no_kernels",
+  "timeline_graph_level_only",
+  "timeline_incomplete",
+  "timeline_merged_ranks",
+  "timeline_degenerate",
+  "timeline_not_comparable",
+  "timeline_window_invalid",
+  "timeline_window_not_found",
+  "timeline_window_empty",
+] as const;

@@ -1,6 +1,7 @@
 import { BytesError, type OpenBytes } from "../base/bytes.ts";
 import { openDecompressed } from "../base/compression.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import { type CompressionHints, compressionFailure, withoutBytesError } from "../model/read-failure.ts";
 import {
   type Compression,
   DEFAULT_READ_LIMITS,
@@ -18,6 +19,11 @@ import { refuse, refuseForeign } from "./wrong-kinds.ts";
 
 /** Enough for the magic bytes of a report: of those nothing more is read for detection. */
 const MAGIC_BYTES = 16;
+const HINTS: CompressionHints = {
+  tooLarge: "decompress it yourself and check that a report is inside, or split the recording into several reports",
+  damaged: "copy the file again in binary mode, or compress the report again",
+};
+
 /** What detection looks at otherwise. Program output before a CSV table can be long. */
 const HEAD_BYTES = 256 * 1024;
 
@@ -55,7 +61,7 @@ export async function readReport(
   const detected = await detect(open, full.limits.maxBytes);
   if (!detected.ok) return detected;
   const { format, compression, open: openPlain } = detected.value;
-  return withoutBytesError(() => READERS[format](openPlain, compression, full));
+  return withoutBytesError(HINTS, () => READERS[format](openPlain, compression, full));
 }
 
 /**
@@ -70,13 +76,13 @@ export async function readExtras(
   const detected = await detect(open, DEFAULT_READ_LIMITS.maxBytes);
   if (!detected.ok) return detected;
   if (detected.value.format !== "ncu-rep") return ok({ instances: [], rules: [] });
-  return withoutBytesError(() => readNcuRepExtras(detected.value.open, launchIndex, metric));
+  return withoutBytesError(HINTS, () => readNcuRepExtras(detected.value.open, launchIndex, metric));
 }
 
 async function detect(open: OpenBytes, maxBytes: number): Promise<Result<Detected, ReadFailure>> {
-  return withoutBytesError(async () => {
+  return withoutBytesError(HINTS, async () => {
     const unwrapped = await openDecompressed(open, { maxBytes });
-    if (!unwrapped.ok) return err(compressionFailure(unwrapped.error.code, unwrapped.error.message));
+    if (!unwrapped.ok) return err(compressionFailure(unwrapped.error.code, unwrapped.error.message, HINTS));
     const { open: openPlain, compression } = unwrapped.value;
     const { head, broken } = await readHead(openPlain);
     const format = formatOf(head);
@@ -120,30 +126,4 @@ async function readHead(open: OpenBytes): Promise<{ readonly head: Uint8Array; r
   } finally {
     await source.close();
   }
-}
-
-async function withoutBytesError<T>(read: () => Promise<Result<T, ReadFailure>>): Promise<Result<T, ReadFailure>> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!(error instanceof BytesError)) throw error;
-    return err(compressionFailure(error.code, error.message));
-  }
-}
-
-function compressionFailure(code: BytesError["code"] | "too_deep", message: string): ReadFailure {
-  if (code === "too_large" || code === "too_deep") {
-    return {
-      code: "too_large",
-      message: `the file cannot be decompressed within the limits: ${message}`,
-      hint: "decompress it yourself and check that a report is inside, or split the recording into several reports",
-      evidence: { limit: code },
-    };
-  }
-  return {
-    code: "malformed",
-    message: `the file cannot be decompressed: ${message}`,
-    hint: "copy the file again in binary mode, or compress the report again",
-    evidence: { damage: code },
-  };
 }

@@ -5,10 +5,16 @@ import { BytesError, type OpenBytes } from "../base/bytes.ts";
 import { openDecompressed } from "../base/compression.ts";
 import { openFile } from "../base/file-source.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import { type CompressionHints, compressionFailure, withoutBytesError } from "../model/read-failure.ts";
 import type { Compression, ReadFailure } from "../model/report.ts";
 import { DEFAULT_TIMELINE_LIMITS, type Timeline, type TimelineKind, type TimelineLimits } from "../model/timeline.ts";
 import { isNsysStats, readNsysStats } from "./nsys-stats/index.ts";
 import { refuse } from "./wrong-kinds.ts";
+
+const HINTS: CompressionHints = {
+  tooLarge: "decompress it yourself and check that a timeline is inside, or record a shorter part of the run",
+  damaged: "copy the file again in binary mode, or compress it again",
+};
 
 const HEAD_BYTES = 256 * 1024;
 const COPY_BYTES = 1024 ** 2;
@@ -48,7 +54,7 @@ export async function readTimeline(
   const detected = await detect(openFile(path), limits.maxBytes);
   if (!detected.ok) return detected;
   const { kind, compression, open } = detected.value;
-  return withoutBytesError(async () => {
+  return withoutBytesError(HINTS, async () => {
     switch (kind) {
       case "nsys-sqlite": {
         const { readNsysSqlite } = await import("./nsys-sqlite/index.ts");
@@ -66,9 +72,9 @@ export async function readTimeline(
 }
 
 async function detect(open: OpenBytes, maxBytes: number): Promise<Result<Detected, ReadFailure>> {
-  return withoutBytesError(async () => {
+  return withoutBytesError(HINTS, async () => {
     const unwrapped = await openDecompressed(open, { maxBytes });
-    if (!unwrapped.ok) return err(compressionFailure(unwrapped.error.code, unwrapped.error.message));
+    if (!unwrapped.ok) return err(compressionFailure(unwrapped.error.code, unwrapped.error.message, HINTS));
     const { open: openPlain, compression } = unwrapped.value;
     const { head, broken } = await readHead(openPlain);
     const kind = kindOf(head);
@@ -137,30 +143,4 @@ async function unpack(open: OpenBytes, path: string): Promise<void> {
   } finally {
     await source.close();
   }
-}
-
-async function withoutBytesError<T>(read: () => Promise<Result<T, ReadFailure>>): Promise<Result<T, ReadFailure>> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!(error instanceof BytesError)) throw error;
-    return err(compressionFailure(error.code, error.message));
-  }
-}
-
-function compressionFailure(code: BytesError["code"] | "too_deep", message: string): ReadFailure {
-  if (code === "too_large" || code === "too_deep") {
-    return {
-      code: "too_large",
-      message: `the file cannot be decompressed within the limits: ${message}`,
-      hint: "decompress it yourself and check that a timeline is inside, or record a shorter part of the run",
-      evidence: { limit: code },
-    };
-  }
-  return {
-    code: "malformed",
-    message: `the file cannot be decompressed: ${message}`,
-    hint: "copy the file again in binary mode, or compress it again",
-    evidence: { damage: code },
-  };
 }

@@ -11,7 +11,7 @@ import { uncounted } from "./uncounted.ts";
 
 /**
  * A launch under ncu runs alone, at other clocks and with a cold cache; further apart than this the counters may be of
- * other work than the timeline's. Not verified on many programs; the kernels of an H200 run stay within 0.8 to 1.3.
+ * other work than the timeline's. Not verified on many programs: the clusters of two programs on an H200 are within 0.95 to 1.10.
  */
 const RATIO_MIN = 0.5;
 const RATIO_MAX = 2;
@@ -20,7 +20,6 @@ const OVER_PEAK = 1.05;
 
 /** What a kernel's verdict rests on beside its launches. */
 export interface EntryTotals {
-  readonly busyUs: number | null;
   /** Why shares are null. */
   readonly reasons: Readonly<Record<string, string>>;
   readonly hasReports: boolean;

@@ -6,16 +6,17 @@ import type { KernelNames } from "../../model/launch.ts";
 import type { KernelResult, PipelineResult } from "../../model/result.ts";
 import { FULL_PIPELINE, RESULT_SCHEMA_VERSION } from "../../model/words.ts";
 import { DECLARED_FAMILIES } from "../analyses.ts";
+import { compositesOf } from "../composites.ts";
 import { failedLaunches, reportFindings, untimedLaunches } from "../entry.ts";
 import { FamilyIndex } from "../families.ts";
-import { type AnalysisInput, itemsOf, kernelsOf, totalUs } from "../kernels.ts";
+import { type AnalysisInput, type Item, itemsOf, kernelsOf, totalUs } from "../kernels.ts";
 import { provenanceOf } from "../provenance.ts";
 import { stageOf } from "../stages/index.ts";
 import type { AnalysisFailure } from "../target.ts";
 import { type RankFailure, rankTimeline } from "../timeline/rank.ts";
-import type { TimelineRanking } from "../timeline/ranking.ts";
+import type { RankedKernel, TimelineRanking } from "../timeline/ranking.ts";
 import type { TimelineWindow } from "../timeline/window.ts";
-import { pipelineEntry } from "./entry.ts";
+import { type PipelineEntry, pipelineEntry } from "./entry.ts";
 import type { TimelineInput } from "./input.ts";
 import { CountedKernels, joinKernel } from "./join.ts";
 import { timelineProvenance } from "./provenance.ts";
@@ -36,6 +37,36 @@ const NAMES_IN_EVIDENCE = 20;
 /** Kernels among which at least one must have counters, or the reports are of something else. */
 const HOT_KERNELS = 10;
 
+interface JoinedRanking {
+  readonly ranking: TimelineRanking;
+  /** Launches of the reports: kernels, and what measured several of them as one. */
+  readonly items: readonly Item[];
+  readonly composites: readonly Item[];
+  readonly counted: CountedKernels;
+  readonly entryFor: (kernel: RankedKernel) => PipelineEntry;
+}
+
+/** The ranking of timelines, and what joins the reports to it. */
+function joinedRanking(
+  timelines: readonly TimelineInput[],
+  reports: readonly AnalysisInput[],
+  window: TimelineWindow | null = null,
+): Result<JoinedRanking, RankFailure> {
+  const ranked = rankTimeline(
+    timelines.map(({ timeline }) => timeline),
+    { window },
+  );
+  if (!ranked.ok) return ranked;
+  const ranking = ranked.value;
+  const { kernels: items, composites } = itemsOf(reports);
+  const counted = new CountedKernels(kernelsOf(items));
+  const index = new FamilyIndex(DECLARED_FAMILIES);
+  const totals = { reasons: ranking.null_reasons, hasReports: reports.length > 0 };
+  const entryFor = (kernel: RankedKernel): PipelineEntry =>
+    pipelineEntry(joinKernel(kernel, counted.of(kernel)), totals, index);
+  return ok({ ranking, items, composites, counted, entryFor });
+}
+
 /**
  * Ranks the kernels of a run by the time of its timelines (one a rank), and gives each the verdict of the launches in
  * `reports` that belong to it. Refused where a timeline cannot be trusted.
@@ -45,24 +76,16 @@ export function pipelineOfTimelines(
   reports: readonly AnalysisInput[],
   { topN, window }: PipelineOptions,
 ): Result<PipelineResult, RankFailure> {
-  const ranked = rankTimeline(
-    timelines.map(({ timeline }) => timeline),
-    { window: window ?? null },
-  );
-  if (!ranked.ok) return err(ranked.error);
-  const ranking = ranked.value;
-  const { kernels: items, composites } = itemsOf(reports);
-  const counted = new CountedKernels(kernelsOf(items));
-  const index = new FamilyIndex(DECLARED_FAMILIES);
-  const totals = { busyUs: ranking.busy_us, reasons: ranking.null_reasons, hasReports: reports.length > 0 };
-  const shown = ranking.kernels
-    .slice(0, topN)
-    .map((kernel) => pipelineEntry(joinKernel(kernel, counted.of(kernel)), totals, index));
+  const joined = joinedRanking(timelines, reports, window);
+  if (!joined.ok) return joined;
+  const { ranking, items, composites, counted, entryFor } = joined.value;
+  const spanning = compositesOf(composites);
+  const reportUs = totalUs(items);
+  const shown = ranking.kernels.slice(0, topN).map(entryFor);
   const entries = shown.map(({ entry }) => entry);
   const covered = shown.reduce((sum, { coveredUs }) => sum + coveredUs, 0);
   const busy = ranking.busy_us;
   const idle = ranking.idle;
-  const noPlan = "timelines and reports were handed in, so nothing was planned";
   return ok({
     kind: "pipeline",
     schema_version: RESULT_SCHEMA_VERSION,
@@ -72,23 +95,19 @@ export function pipelineOfTimelines(
     span_us: ranking.span_us,
     gpu_idle_us: idle?.total_us ?? null,
     launches: ranking.launches,
-    report_us: totalUs(items),
+    report_us: reportUs,
     stages: stagesOf(ranking),
     kernels: entries,
     kernels_total: ranking.kernels_total,
-    composites: composites.map(({ launch, durationUs }) => ({
-      kind: launch.kind === "kernel" ? "range" : launch.kind,
-      index: launch.index,
-      display: launch.names.display,
-      duration_us: durationUs,
-    })),
+    composites: spanning.composites,
     timeline: timelineOf(ranking),
     coverage: busy === null || busy <= 0 ? null : covered / busy,
     plan: null,
     null_reasons: {
       ...reasonsOf(ranking),
-      plan: noPlan,
-      ...(totalUs(items) === null
+      plan: "timelines and reports were handed in, so nothing was planned",
+      ...spanning.nullReasons,
+      ...(reportUs === null
         ? { report_us: reports.length === 0 ? "no report was given" : "no launch has a duration above 0" }
         : {}),
     },
@@ -115,19 +134,10 @@ export function kernelOfTimelines(
   reports: readonly AnalysisInput[],
   { target, matches, window }: KernelOptions,
 ): Result<KernelResult, RankFailure | AnalysisFailure> {
-  const ranked = rankTimeline(
-    timelines.map(({ timeline }) => timeline),
-    { window: window ?? null },
-  );
-  if (!ranked.ok) return err(ranked.error);
-  const ranking = ranked.value;
-  const { kernels: items } = itemsOf(reports);
-  const counted = new CountedKernels(kernelsOf(items));
-  const index = new FamilyIndex(DECLARED_FAMILIES);
-  const totals = { busyUs: ranking.busy_us, reasons: ranking.null_reasons, hasReports: reports.length > 0 };
-  const [best, ...rest] = ranking.kernels
-    .filter(({ names }) => matches(names))
-    .map((kernel) => pipelineEntry(joinKernel(kernel, counted.of(kernel)), totals, index).entry);
+  const joined = joinedRanking(timelines, reports, window);
+  if (!joined.ok) return joined;
+  const { ranking, entryFor } = joined.value;
+  const [best, ...rest] = ranking.kernels.filter(({ names }) => matches(names)).map((kernel) => entryFor(kernel).entry);
   if (best === undefined) {
     const names = ranking.kernels.map((kernel) => kernel.names.function ?? baseName(kernel.names.display));
     return err({

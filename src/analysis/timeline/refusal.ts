@@ -1,17 +1,6 @@
 import type { Finding } from "../../model/finding.ts";
+import type { TIMELINE_REFUSAL_CODES } from "../../model/words.ts";
 
-/** Why a timeline is not ranked, or not over the window that was asked for. */
-export const TIMELINE_REFUSAL_CODES = [
-  "timeline_no_kernels",
-  "timeline_graph_level_only",
-  "timeline_incomplete",
-  "timeline_merged_ranks",
-  "timeline_degenerate",
-  "timeline_not_comparable",
-  "timeline_window_invalid",
-  "timeline_window_not_found",
-  "timeline_window_empty",
-] as const;
 export type TimelineRefusalCode = (typeof TIMELINE_REFUSAL_CODES)[number];
 
 export interface TimelineRefusal {
