@@ -22,11 +22,40 @@ interface Filter {
   readonly masks: Int32Array;
 }
 
+/** For so few names it takes longer to read the rules for their literals than to try one after the other. */
+const FEW = 64;
+
+const holds = ({ on, is, not }: Rule, subject: Subject): boolean => {
+  const text = subject.part(on);
+  return is.test(text) && not?.test(text) !== true;
+};
+
 /**
- * Rules in order. A pattern is tried only where the text holds a literal that it cannot do without: most names hold
- * those of two or three rules, and trying a hundred patterns on each would take longer than all the rest.
+ * Rules in order. Of many names, a pattern is tried only where the text holds a literal that it cannot do without: most
+ * names hold those of two or three rules, and trying a hundred patterns on each would take longer than all the rest.
  */
 export class Table {
+  readonly #rules: readonly Rule[];
+  #asked = 0;
+  #index: Index | null = null;
+
+  constructor(rules: readonly Rule[]) {
+    this.#rules = rules;
+  }
+
+  /** The first rule that holds; null where none does. */
+  find(subject: Subject): Rule | null {
+    if (this.#asked < FEW) {
+      this.#asked += 1;
+      return this.#rules.find((rule) => holds(rule, subject)) ?? null;
+    }
+    this.#index ??= new Index(this.#rules);
+    return this.#index.find(subject);
+  }
+}
+
+/** Rules by the literals that their patterns demand. */
+class Index {
   readonly #rules: readonly Rule[];
   readonly #width: number;
   readonly #filters: readonly Filter[];
@@ -67,7 +96,6 @@ export class Table {
     return { reads, slots, masks };
   }
 
-  /** The first rule that holds; null where none does. */
   find(subject: Subject): Rule | null {
     const found = this.#found;
     for (let word = 0; word < this.#width; word += 1) found[word] = this.#always[word] as number;
@@ -75,8 +103,7 @@ export class Table {
     for (let word = 0; word < this.#width; word += 1) {
       for (let bits = found[word] as number; bits !== 0; bits &= bits - 1) {
         const rule = this.#rules[(word << 5) + (31 - Math.clz32(bits & -bits))] as Rule;
-        const text = subject.part(rule.on);
-        if (rule.is.test(text) && rule.not?.test(text) !== true) return rule;
+        if (holds(rule, subject)) return rule;
       }
     }
     return null;

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import Libsql from "libsql";
+import type Libsql from "libsql";
 import type { ReadFailure } from "../../model/report.ts";
 import { Refused } from "../refused.ts";
 
@@ -38,9 +38,9 @@ export class Database {
   readonly #database: Libsql.Database;
   readonly #tables: Map<string, string>;
 
-  constructor(path: string, maxBytes: number) {
-    this.bytes = checkHeader(path, maxBytes);
-    this.#database = new Libsql(`${pathToFileURL(path).href}?mode=ro&immutable=1`);
+  private constructor(bytes: number, database: Libsql.Database) {
+    this.bytes = bytes;
+    this.#database = database;
     try {
       this.#database.exec("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
       this.#tables = this.#plainTables();
@@ -48,6 +48,13 @@ export class Database {
       this.#database.close();
       throw error;
     }
+  }
+
+  /** The library is native: who reads no database does not load it. */
+  static async open(path: string, maxBytes: number): Promise<Database> {
+    const bytes = checkHeader(path, maxBytes);
+    const { default: Open } = await import("libsql");
+    return new Database(bytes, new Open(`${pathToFileURL(path).href}?mode=ro&immutable=1`));
   }
 
   close(): void {

@@ -33,7 +33,7 @@ export async function readNsysSqlite(
   limits: TimelineLimits,
 ): Promise<Result<Timeline, ReadFailure>> {
   try {
-    const database = new Database(path, limits.maxBytes);
+    const database = await Database.open(path, limits.maxBytes);
     try {
       return ok(read(database, compression, limits));
     } finally {
