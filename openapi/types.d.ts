@@ -597,14 +597,19 @@ export interface components {
                 passes: number | null;
                 reason: string;
             } | null;
+            /**
+             * @description of a full pipeline; null: one kernel was measured
+             * @default null
+             */
+            pipeline: components["schemas"]["PipelinePlan"] | null;
             runs: {
                 /** @enum {string} */
-                tool: "ncu";
+                tool: "ncu" | "nsys";
                 /**
-                 * @description shapes: every launch without its time; survey: times; counters: counters
+                 * @description shapes: every launch without its time; survey: times; counters: counters; timeline: the recording of a run; export: of that recording
                  * @enum {string}
                  */
-                purpose: "shapes" | "survey" | "counters";
+                purpose: "shapes" | "survey" | "counters" | "timeline" | "export";
                 /** @description redacted: options of the tool and the program's name */
                 argv: string[];
                 exit_code: number | null;
@@ -719,14 +724,19 @@ export interface components {
                 passes: number | null;
                 reason: string;
             } | null;
+            /**
+             * @description of a full pipeline; null: one kernel was measured
+             * @default null
+             */
+            pipeline: components["schemas"]["PipelinePlanInput"] | null;
             runs: {
                 /** @enum {string} */
-                tool: "ncu";
+                tool: "ncu" | "nsys";
                 /**
-                 * @description shapes: every launch without its time; survey: times; counters: counters
+                 * @description shapes: every launch without its time; survey: times; counters: counters; timeline: the recording of a run; export: of that recording
                  * @enum {string}
                  */
-                purpose: "shapes" | "survey" | "counters";
+                purpose: "shapes" | "survey" | "counters" | "timeline" | "export";
                 /** @description redacted: options of the tool and the program's name */
                 argv: string[];
                 exit_code: number | null;
@@ -1507,6 +1517,140 @@ export interface components {
             reports: string[];
             record: components["schemas"]["CaptureRecordInput"];
         };
+        PipelinePlan: {
+            timeline: {
+                /** @enum {string} */
+                tool: "nsys";
+                /**
+                 * @description which part of the program was recorded
+                 * @enum {string}
+                 */
+                window: "from_start" | "cuda_profiler_api";
+                /** @description one run of the program under nsys */
+                program_s: number;
+            };
+            /** @description kernels that the timeline ranks */
+            kernels: number;
+            /** @description clusters that were to get counters */
+            chosen: {
+                /** @description as `64x1x1` */
+                grid: string;
+                block: string;
+                median_ns: number;
+                kernel: string;
+                launches: number;
+                total_ns: number;
+                /** @description linker name of the launch that stands for the cluster */
+                mangled: string;
+                /** @description its number among the launches of that name, from 1 */
+                ordinal: number;
+                duration_ns: number;
+            }[];
+            /** @description what got no counters, most time first as far as kernels go */
+            left_out: {
+                kernel: string;
+                /** @description null: the whole kernel */
+                cluster: {
+                    /** @description as `64x1x1` */
+                    grid: string;
+                    block: string;
+                    median_ns: number;
+                } | null;
+                total_ns: number;
+                /** @enum {string} */
+                reason: "below_top_n" | "collective" | "no_mangled_name" | "small_cluster" | "launch_limit" | "argument_limit" | "hang" | "fault";
+                /** @description in words */
+                because: string;
+            }[];
+            /** @description more of them than are listed */
+            left_out_more: number;
+            /** @description launches that ncu was asked for: names x ordinals */
+            launches: number;
+            /** @description linker names that ncu was asked for */
+            names: number;
+            /** @description numbers that ncu took of each linker name, ascending; null: launches were found by shape and duration instead */
+            ordinals: number[] | null;
+            passes: number | null;
+            /** @description counters that ncu was asked for by name */
+            metrics: number | null;
+            /** @description what bounds the launches */
+            reason: string;
+            /** @description in order; start: of the program for the counters, where it began beside the timeline */
+            steps: {
+                /** @enum {string} */
+                step: "timeline" | "export" | "rank" | "start" | "counters";
+                took_s: number;
+            }[];
+            /** @description what else is to be known of the plan, in words */
+            notes: string[];
+        };
+        PipelinePlanInput: {
+            timeline: {
+                /** @enum {string} */
+                tool: "nsys";
+                /**
+                 * @description which part of the program was recorded
+                 * @enum {string}
+                 */
+                window: "from_start" | "cuda_profiler_api";
+                /** @description one run of the program under nsys */
+                program_s: number;
+            };
+            /** @description kernels that the timeline ranks */
+            kernels: number;
+            /** @description clusters that were to get counters */
+            chosen: {
+                /** @description as `64x1x1` */
+                grid: string;
+                block: string;
+                median_ns: number;
+                kernel: string;
+                launches: number;
+                total_ns: number;
+                /** @description linker name of the launch that stands for the cluster */
+                mangled: string;
+                /** @description its number among the launches of that name, from 1 */
+                ordinal: number;
+                duration_ns: number;
+            }[];
+            /** @description what got no counters, most time first as far as kernels go */
+            left_out: {
+                kernel: string;
+                /** @description null: the whole kernel */
+                cluster: {
+                    /** @description as `64x1x1` */
+                    grid: string;
+                    block: string;
+                    median_ns: number;
+                } | null;
+                total_ns: number;
+                /** @enum {string} */
+                reason: "below_top_n" | "collective" | "no_mangled_name" | "small_cluster" | "launch_limit" | "argument_limit" | "hang" | "fault";
+                /** @description in words */
+                because: string;
+            }[];
+            /** @description more of them than are listed */
+            left_out_more: number;
+            /** @description launches that ncu was asked for: names x ordinals */
+            launches: number;
+            /** @description linker names that ncu was asked for */
+            names: number;
+            /** @description numbers that ncu took of each linker name, ascending; null: launches were found by shape and duration instead */
+            ordinals: number[] | null;
+            passes: number | null;
+            /** @description counters that ncu was asked for by name */
+            metrics: number | null;
+            /** @description what bounds the launches */
+            reason: string;
+            /** @description in order; start: of the program for the counters, where it began beside the timeline */
+            steps: {
+                /** @enum {string} */
+                step: "timeline" | "export" | "rank" | "start" | "counters";
+                took_s: number;
+            }[];
+            /** @description what else is to be known of the plan, in words */
+            notes: string[];
+        };
         PipelineResult: {
             /** @constant */
             kind: "pipeline";
@@ -1544,9 +1688,8 @@ export interface components {
             timeline: components["schemas"]["TimelineSummary"] | null;
             /** @description share of the busy time whose clusters got counters */
             coverage: number | null;
-            plan: {
-                [key: string]: unknown;
-            } | null;
+            /** @description null: nothing was captured, or no timeline of it was taken */
+            plan: components["schemas"]["PipelinePlan"] | null;
             null_reasons: {
                 [key: string]: string;
             };

@@ -319,6 +319,7 @@ class CaptureJob {
         tools: { ncu: host.ncu.version, nsys: null },
         preflight: this.#preflight,
         own_time_s: this.#ownTimeS,
+        pipeline: null,
         ...result.parts,
       },
     });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { findingSchema } from "./finding.ts";
+import { pipelinePlanSchema } from "./pipeline-plan.ts";
 import { failureSchema, progressSchema, resolvedRequestSchema } from "./profile.ts";
 import { workerIdSchema } from "./worker.ts";
 
@@ -149,12 +150,15 @@ export const captureRecordSchema = z
         reason: z.string(),
       })
       .nullable(),
+    pipeline: pipelinePlanSchema.nullable().default(null).describe("of a full pipeline; null: one kernel was measured"),
     runs: z.array(
       z.object({
-        tool: z.enum(["ncu"]),
+        tool: z.enum(["ncu", "nsys"]),
         purpose: z
-          .enum(["shapes", "survey", "counters"])
-          .describe("shapes: every launch without its time; survey: times; counters: counters"),
+          .enum(["shapes", "survey", "counters", "timeline", "export"])
+          .describe(
+            "shapes: every launch without its time; survey: times; counters: counters; timeline: the recording of a run; export: of that recording",
+          ),
         argv: z.array(z.string()).describe("redacted: options of the tool and the program's name"),
         exit_code: z.number().int().nullable(),
         signal: z.string().nullable(),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { captureRecordSchema } from "./capture.ts";
 import { findingSchema } from "./finding.ts";
+import { pipelinePlanSchema } from "./pipeline-plan.ts";
 import {
   FAMILIES,
   HEADROOM_LEVELS,
@@ -491,7 +492,7 @@ export const pipelineResultSchema = z
       .describe("results that span several kernels; never added to kernel sums"),
     timeline: timelineSummarySchema.nullable().describe("null: there was no timeline"),
     coverage: fraction.describe("share of the busy time whose clusters got counters"),
-    plan: z.record(z.string(), z.unknown()).nullable(),
+    plan: pipelinePlanSchema.nullable().describe("null: nothing was captured, or no timeline of it was taken"),
     null_reasons: z.record(z.string(), z.string()),
     findings: z.array(findingSchema),
     provenance: provenanceSchema,

@@ -62,6 +62,7 @@ export function captureRecord(workerId: string, attempt: number): CaptureRecord 
     preflight: [],
     warm_up: null,
     plan: null,
+    pipeline: null,
     runs: [],
     own_time_s: 0.2,
   };
