@@ -208,6 +208,11 @@ class CaptureJob {
         engines,
         summarize: (path) => summarize(path, request.target),
         group,
+        pipeline: {
+          nsys: null,
+          ask: { sections: [], metrics: [] },
+          rank: () => Promise.reject(new Error("timelines of captures are not ranked yet")),
+        },
         stop,
         deadline: budgetS === undefined ? null : this.#leasedAt + budgetS * 1000,
         memoryFindings: async () => {
@@ -319,7 +324,6 @@ class CaptureJob {
         tools: { ncu: host.ncu.version, nsys: null },
         preflight: this.#preflight,
         own_time_s: this.#ownTimeS,
-        pipeline: null,
         ...result.parts,
       },
     });

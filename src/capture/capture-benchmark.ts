@@ -85,6 +85,7 @@ export async function captureBenchmark(
   const { plan, runs: recorded, ...rest } = measured;
   return {
     ...rest,
+    timeline: null,
     parts: {
       engine_session: "none",
       engine_session_reason: null,
@@ -92,6 +93,7 @@ export async function captureBenchmark(
       concurrency: programConcurrency(options),
       warm_up: warmUpOf(workload, warmLine),
       plan,
+      pipeline: null,
       runs: recorded,
     },
   };

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Result } from "../base/result.ts";
 import type { CaptureRecord } from "../model/capture.ts";
 import type { Finding } from "../model/finding.ts";
 import type { Failure, Progress, ResolvedRequest } from "../model/profile.ts";
@@ -7,8 +8,23 @@ import type { KernelFilter } from "./kernel-filter.ts";
 import type { MeasureOptions } from "./measure.ts";
 import type { NcuPlan } from "./ncu-arguments.ts";
 import type { NcuRunLimits } from "./ncu-run.ts";
+import type { PipelineFailure } from "./nsys-outcome.ts";
+import type { RankedKernel } from "./pipeline-selection.ts";
 import type { EngineKeeper, HeldLease, WarmEngine } from "./warm-engine.ts";
 import type { CaptureYield } from "./yield.ts";
+
+/** What a full pipeline needs beside ncu. Handed in: this folder knows no analysis and reads no timeline. */
+export interface PipelinePorts {
+  /** Path of nsys; null: this host has none. */
+  readonly nsys: string | null;
+  /** Counters that the analyses declare (`metricsToAsk`). */
+  readonly ask: { readonly sections: readonly string[]; readonly metrics: readonly string[] };
+  /**
+   * Reads an export of nsys, judges whether it can be trusted, and ranks its kernels, most time first. The error's code
+   * `timeline_no_kernels` has the recording made once more.
+   */
+  rank(timelinePath: string): Promise<Result<readonly RankedKernel[], PipelineFailure>>;
+}
 
 /** A capture, with everything that it may touch. */
 export interface Capture {
@@ -35,6 +51,7 @@ export interface Capture {
   readonly engines: EngineKeeper;
   readonly summarize: MeasureOptions["summarize"];
   readonly group: MeasureOptions["group"];
+  readonly pipeline: PipelinePorts;
   /** Fires with why it must stop. */
   readonly stop: AbortSignal;
   /** `performance.now()` at which the request's budget is spent; null: it has none. */
@@ -133,6 +150,7 @@ export function nothing(
     findings,
     report: null,
     survey: null,
+    timeline: null,
     parts: {
       engine_session: "none",
       engine_session_reason: null,
@@ -140,6 +158,7 @@ export function nothing(
       concurrency: programConcurrency(options),
       warm_up: null,
       plan: null,
+      pipeline: null,
       runs: [],
       ...parts,
     },

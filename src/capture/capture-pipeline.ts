@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Result } from "../base/result.ts";
 import type { Finding } from "../model/finding.ts";
 import type { BenchmarkWorkload } from "../model/workload.ts";
-import { budgetLeft, type Capture, commonPlan, DISK_FLOOR_BYTES, runLimits } from "./capture-parts.ts";
+import { budgetLeft, type Capture, commonPlan, DISK_FLOOR_BYTES, nothing, runLimits } from "./capture-parts.ts";
 import { watchLog } from "./log-patterns.ts";
 import { untilEnough } from "./measure.ts";
 import type { NcuPlan } from "./ncu-arguments.ts";
@@ -22,6 +22,7 @@ import {
   recordedAgain,
 } from "./pipeline-yield.ts";
 import { fillIn } from "./placeholders.ts";
+import type { CaptureYield } from "./yield.ts";
 
 /** A pipeline capture of a program that ends, with everything that it may touch. */
 export interface PipelineCapture
@@ -72,6 +73,19 @@ type Window = BenchmarkWorkload["window"];
  * are the same by name and ordinal. What of the plan could not be measured is said and leaves the rest standing; without
  * counters the timeline still is a result (`partial`).
  */
+export async function captureBenchmarkPipeline(options: Capture, workload: BenchmarkWorkload): Promise<CaptureYield> {
+  return nothing(
+    {
+      code: "internal",
+      message: `The full pipeline of workload ${workload.name} cannot be captured yet.`,
+      hint: "Profile a kernel by its name.",
+      retryable: false,
+      evidence: {},
+    },
+    options,
+  );
+}
+
 export async function capturePipeline(options: PipelineCapture): Promise<PipelineYield> {
   const run = new PipelineRun(options);
   const recorded = await run.timeline();

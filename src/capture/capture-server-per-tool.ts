@@ -152,6 +152,7 @@ export async function captureServerPerTool(
       ? {}
       : { ended: "failed" as const, failure: warmUpFailed, report: null }),
     findings: [...findings, ...pollutionFindings(pollution), ...loadFindings(problems)],
+    timeline: null,
     parts: {
       engine_session: "per_tool",
       engine_session_reason: why,
@@ -159,6 +160,7 @@ export async function captureServerPerTool(
       concurrency: concurrencyRecord(options, concurrency),
       warm_up: warm,
       plan,
+      pipeline: null,
       runs: recorded,
     },
   };

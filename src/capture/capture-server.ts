@@ -240,6 +240,7 @@ async function attached(
       ended: died === null ? rest.ended : report === null ? "failed" : "partial",
       failure: died ?? rest.failure,
       findings: [...memory, ...findings, ...pollutionFindings(pollution), ...loadFindings(problems)],
+      timeline: null,
       parts: {
         engine_session: "warm",
         engine_session_reason: null,
@@ -247,6 +248,7 @@ async function attached(
         concurrency: concurrencyRecord(options, concurrency),
         warm_up: reused ? stillWarm(warm) : warm.warmUp,
         plan,
+        pipeline: null,
         runs: recorded,
       },
     };

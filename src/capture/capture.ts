@@ -1,14 +1,22 @@
 import { captureBenchmark } from "./capture-benchmark.ts";
 import { type Capture, nothing } from "./capture-parts.ts";
+import { captureBenchmarkPipeline } from "./capture-pipeline.ts";
 import { captureServer } from "./capture-server.ts";
-import { kernelFilter } from "./kernel-filter.ts";
+import { isFullPipeline, kernelFilter } from "./kernel-filter.ts";
+import { captureServerPipeline } from "./pipeline-server.ts";
 import type { CaptureYield } from "./yield.ts";
 
-/** Runs the workload under ncu and says how that went. Throws only what `stop` is aborted with. */
+/** Runs the workload under its tools and says how that went. Throws only what `stop` is aborted with. */
 export async function capture(options: Capture): Promise<CaptureYield> {
-  const filter = kernelFilter(options.request.target);
+  const { workload, request } = options;
+  if (isFullPipeline(request.target)) {
+    return workload.kind === "server"
+      ? captureServerPipeline(options, workload)
+      : captureBenchmarkPipeline(options, workload);
+  }
+  const filter = kernelFilter(request.target);
   if (!filter.ok) return nothing(filter.error, options);
-  return options.workload.kind === "server"
-    ? captureServer(options, options.workload, filter.value)
-    : captureBenchmark(options, options.workload, filter.value);
+  return workload.kind === "server"
+    ? captureServer(options, workload, filter.value)
+    : captureBenchmark(options, workload, filter.value);
 }

@@ -48,6 +48,12 @@ export const PIPELINE_FILTER: KernelFilter = {
   complete: true,
 };
 
+export const isFullPipeline = (target: string): boolean =>
+  target
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s-]+/g, " ") === FULL_PIPELINE;
+
 /**
  * The filter for a target: a function name, a mangled name, a demangled name, `/pattern/` (with `i` for any case) or
  * `full pipeline`. ncu prints and compares demangled names in a shortened form (`--rename-kernels`), and its ordinals count
@@ -59,7 +65,7 @@ export function kernelFilter(target: string): Result<KernelFilter, Failure> {
   if (text === "" || text.length > LONGEST || /[\u0000-\u001f\u007f]/.test(text)) {
     return refused(target, `a kernel name of 1 to ${LONGEST} characters without control characters`);
   }
-  if (text.toLowerCase().replaceAll(/[\s-]+/g, " ") === FULL_PIPELINE) return ok(PIPELINE_FILTER);
+  if (isFullPipeline(text)) return ok(PIPELINE_FILTER);
   if (text.startsWith("/")) return byPattern(text);
   if (isCollective(text)) return err(collective(text));
   const name = baseName(text);
