@@ -1,3 +1,4 @@
+import type { PipelinePlan } from "../model/pipeline-plan.ts";
 import { isCollective } from "./kernel-filter.ts";
 import { kernelId } from "./ncu-arguments.ts";
 import { sharedOrdinals } from "./shared-ordinals.ts";
@@ -29,40 +30,10 @@ export interface RankedKernel {
   readonly clusters: readonly RankedCluster[];
 }
 
-/** A cluster that gets counters. */
-export interface ChosenCluster {
-  readonly kernel: string;
-  readonly grid: string;
-  readonly block: string;
-  readonly launches: number;
-  readonly median_ns: number;
-  readonly total_ns: number;
-  /** The launch that stands for it: the nearest to the median among those that are measured. */
-  readonly mangled: string;
-  readonly ordinal: number;
-  readonly duration_ns: number;
-}
+/** A cluster that gets counters. The launch that stands for it is the nearest to the median among those measured. */
+export type ChosenCluster = Readonly<PipelinePlan["chosen"][number]>;
 
-export const NOT_MEASURED = [
-  "below_top_n",
-  "collective",
-  "no_mangled_name",
-  "small_cluster",
-  "launch_limit",
-  "argument_limit",
-  "hang",
-  "fault",
-] as const;
-
-export interface NotMeasured {
-  readonly kernel: string;
-  /** Null: the whole kernel. */
-  readonly cluster: { readonly grid: string; readonly block: string; readonly median_ns: number } | null;
-  readonly total_ns: number;
-  readonly reason: (typeof NOT_MEASURED)[number];
-  /** In words. */
-  readonly because: string;
-}
+export type NotMeasured = Readonly<PipelinePlan["left_out"][number]>;
 
 export interface PipelineSelection {
   /** Sorted; with `ordinals` for `--kernel-name-base mangled --kernel-id`. Empty: nothing can be measured. */
@@ -100,58 +71,79 @@ const NEAR_MEDIAN = 0.1;
 const MAX_CANDIDATES = 1024;
 /** So many clusters share ordinals that are chosen anew for each kernel that is added. */
 const MAX_CHOSEN_ANEW = 64;
-/** After so many kernels that broke a limit no other is tried. */
+/** After so many clusters in a row that broke a limit no other is tried. */
 const MAX_REFUSED = 16;
 /** Linux takes no longer argument (MAX_ARG_STRLEN, 32 pages, with the zero at its end). */
 const LONGEST_ARGUMENT = 128 * 1024 - 1;
 
 /**
- * Which launches get counters: of the top kernels one for each cluster that holds at least a tenth of its kernel's time.
+ * Which launches get counters: of each of the top kernels its heaviest cluster, then the others that hold at least a
+ * tenth of their kernel's time, most time first, while the limits allow it.
  * ncu takes one list of names and one of ordinals and measures every name at every ordinal, so ordinals are shared:
  * chosen so that the launches of that product are few (a weighted hitting set, solved greedily and then made smaller; not
- * always the fewest). A kernel that would break a limit is tried with its heaviest cluster alone, then left out.
- * Kernels come ranked, most time first; the same input gives the same answer.
+ * always the fewest). Kernels come ranked, most time first; the same input gives the same answer.
  */
 export function selectLaunches(kernels: readonly RankedKernel[], limits: SelectionLimits): PipelineSelection {
-  const leftOut: NotMeasured[] = [];
-  const counts = launchCounts(kernels);
-  let taken: Wanted[] = [];
-  let product: Product = { names: [], ordinals: [], launches: 0 };
+  const kernelsLeftOut: NotMeasured[] = [];
+  const candidates: { readonly kernel: RankedKernel; readonly wanted: Wanted[]; readonly small: NotMeasured[] }[] = [];
   let ranked = 0;
-  let refusedInARow = 0;
   for (const kernel of kernels) {
     const refused = refusal(kernel, limits, ranked);
-    if (refused !== null) {
-      leftOut.push(whole(kernel, ...refused));
-      // It keeps its place: without it no other kernel moves into the plan.
-      if (refused[0] === "hang" || refused[0] === "fault") ranked++;
-      continue;
-    }
-    ranked++;
-    if (refusedInARow >= MAX_REFUSED) {
-      leftOut.push(whole(kernel, ...brokenBy(limits)));
-      continue;
-    }
-    const { wanted, small } = clustersOf(kernel, limits.skip);
-    const alone = wanted.slice(0, 1);
-    for (const attempt of wanted.length > 1 ? [wanted, alone] : [wanted]) {
-      const fits = smallest(taken, attempt, product, counts);
-      const broken = brokenLimit(fits, limits);
-      if (broken === null) {
-        [taken, product, refusedInARow] = [[...taken, ...attempt], fits, 0];
-        for (const { cluster, median, total } of wanted.slice(attempt.length))
-          leftOut.push(part(kernel, cluster, median, total, ...brokenBy(limits)));
-        break;
-      }
-      if (attempt === alone || wanted.length === 1) {
-        refusedInARow++;
-        leftOut.push(whole(kernel, ...broken));
-      }
-    }
-    if (taken.some(({ kernel: { kernel: name } }) => name === kernel.kernel)) leftOut.push(...small);
+    if (refused === null) candidates.push({ kernel, ...clustersOf(kernel, limits.skip) });
+    else kernelsLeftOut.push(whole(kernel, ...refused));
+    // One that ended a run keeps its place: without it no other kernel moves into the plan.
+    if (refused === null || refused[0] === "hang" || refused[0] === "fault") ranked++;
   }
+  const heaviest = candidates.flatMap(({ wanted }) => wanted.slice(0, 1));
+  const others = candidates.flatMap(({ wanted }) => wanted.slice(1)).sort((a, b) => b.total - a.total);
+  const { taken, product, refused } = fitting(heaviest, others, limits, launchCounts(kernels));
   const measured = new Set(product.ordinals);
-  return { ...product, chosen: taken.map((wanted) => chosenOf(wanted, measured)), left_out: leftOut };
+  const has = new Set(taken.map(({ kernel }) => kernel));
+  const left_out = candidates.flatMap(({ kernel, wanted, small }) => {
+    const [first] = wanted;
+    const why = first === undefined ? undefined : refused.get(first);
+    if (!has.has(kernel)) return why === undefined ? [] : [whole(kernel, ...why)];
+    const parts = wanted.flatMap((one) => {
+      const broken = refused.get(one);
+      return broken === undefined ? [] : [part(kernel, one.cluster, one.median, one.total, ...broken)];
+    });
+    return [...parts, ...small];
+  });
+  return {
+    ...product,
+    chosen: taken.map((wanted) => chosenOf(wanted, measured)),
+    left_out: [...left_out, ...kernelsLeftOut],
+  };
+}
+
+/** Takes what keeps within the limits, in order. A kernel without its heaviest cluster is left out as a whole. */
+function fitting(
+  heaviest: readonly Wanted[],
+  others: readonly Wanted[],
+  limits: SelectionLimits,
+  counts: ReadonlyMap<string, number>,
+): { readonly taken: readonly Wanted[]; readonly product: Product; readonly refused: ReadonlyMap<Wanted, Why> } {
+  let taken: Wanted[] = [];
+  let product: Product = { names: [], ordinals: [], launches: 0 };
+  const refused = new Map<Wanted, Why>();
+  const without = new Set<RankedKernel>();
+  let refusedInARow = 0;
+  for (const wanted of [...heaviest, ...others]) {
+    if (without.has(wanted.kernel)) continue;
+    const fits = refusedInARow < MAX_REFUSED ? smallest(taken, [wanted], product, counts) : null;
+    const broken = fits === null ? brokenBy(limits) : brokenLimit(fits, limits);
+    if (fits !== null && broken === null) {
+      [taken, product, refusedInARow] = [[...taken, wanted], fits, 0];
+    } else {
+      refused.set(wanted, broken ?? brokenBy(limits));
+      refusedInARow++;
+      if (heaviest.includes(wanted)) without.add(wanted.kernel);
+    }
+  }
+  const place = new Map(heaviest.map(({ kernel }, at) => [kernel, at]));
+  const order = (one: Wanted): number => place.get(one.kernel) ?? 0;
+  taken.sort((a, b) => order(a) - order(b) || b.total - a.total);
+  return { taken, product, refused };
 }
 
 /** A cluster that is to be measured, with the launches that may stand for it. */

@@ -197,6 +197,10 @@ describe("the launches of a pipeline that get counters", () => {
     expect(selection.left_out.filter(({ reason }) => reason === "below_top_n")).toHaveLength(
       79 - 10 - kernels.filter((one) => isCollective(one.kernel)).length,
     );
+    // With half the launches most kernels still have their heaviest cluster.
+    const half = selectLaunches(kernels, { ...LIMITS, maxLaunches: 24 });
+    expect(half.launches).toBeLessThanOrEqual(24);
+    expect(new Set(half.chosen.map((one) => one.kernel)).size).toBeGreaterThanOrEqual(9);
   });
 });
 
