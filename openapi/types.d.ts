@@ -1990,6 +1990,29 @@ export interface components {
             timing: components["schemas"]["Timing"];
             clusters: components["schemas"]["Cluster"][];
         };
+        TimelineStrip: {
+            bins: number;
+            bin_us: number;
+            /**
+             * @description how several timelines were laid over one another: by the clock that they recorded, or each at its start
+             * @enum {string}
+             */
+            aligned_by: "clock" | "first_activity";
+            /** @description most time first; `rest`: all further ones; `outside`: work outside of the window */
+            stages: (("named" | "rest" | "outside") | string)[];
+            /** @description a GPU as one process or rank used it; streams where one GPU has few */
+            lanes: {
+                timeline: number;
+                rank: number | null;
+                device: number | null;
+                /** @description null: all streams of the GPU */
+                stream: string | null;
+                /** @description for each of `stages` the thousandths of each bin; what overlaps counts for the one that began first */
+                busy: number[][];
+            }[];
+            /** @description more than `lanes`: those with the most time are shown */
+            lanes_total: number;
+        };
         TimelineSummary: {
             window: ({
                 nvtx: string;
@@ -2057,6 +2080,8 @@ export interface components {
                     }[] | null;
                 }[];
             } | null;
+            /** @description when the GPU was busy, in bins: what the picture of the timeline shows */
+            strip: components["schemas"]["TimelineStrip"] | null;
             null_reasons: {
                 [key: string]: string;
             };

@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Failure } from "../model/profile.ts";
@@ -8,6 +8,7 @@ import { type Group, startGroup } from "./group.ts";
 import { attachablePorts, type ListeningPort } from "./listening-ports.ts";
 import { type LogPatterns, watchLog } from "./log-patterns.ts";
 import { type NcuPlan, ncuArguments } from "./ncu-arguments.ts";
+import { sessionPids } from "./session.ts";
 
 /** How an engine is started; everything that names this host is handed in. */
 export interface EngineStart {
@@ -166,16 +167,6 @@ async function release(engine: Engine, start: EngineStart, port: number, stop: A
   const out = await readFile(join(engine.folder, `release-${port}.out`), "utf8").catch(() => "");
   const errors = `${text}\n${out}`.split("\n").filter((line) => line.startsWith("==ERROR=="));
   return `ncu could not attach to it on port ${port}: ${errors[0]?.slice(0, 300) ?? "it said nothing"}`;
-}
-
-/** Processes of a session: the program's group and all that did not leave it (proc(5): field 6 of stat is the session). */
-async function sessionPids(session: number): Promise<number[]> {
-  const names = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  const stats = await Promise.all(names.map((name) => readFile(`/proc/${name}/stat`, "latin1").catch(() => "")));
-  return stats.flatMap((text, position) => {
-    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-    return Number(fields[3]) === session ? [Number(names[position])] : [];
-  });
 }
 
 export const engineDied = (engine: Pick<Engine, "log">, when: string): Failure => ({

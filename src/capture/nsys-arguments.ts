@@ -2,7 +2,7 @@ import { basename } from "node:path";
 
 /** One recording of nsys. */
 export interface NsysPlan {
-  /** cuda_profiler_api: only between cudaProfilerStart and cudaProfilerStop. The program runs on after it. */
+  /** cuda_profiler_api: only between cudaProfilerStart and cudaProfilerStop, and the program ends with it. */
   readonly window: "from_start" | "cuda_profiler_api";
   /** Path of the recording; nsys adds `.nsys-rep` where it does not end so. */
   readonly output: string;
@@ -40,8 +40,8 @@ export function nsysProfileArguments({ window, output, program }: NsysPlan): str
     "--cuda-graph-trace=node",
     // Workers of engines are children, and some are forked.
     "--trace-fork-before-exec=true",
-    // The default end is stop-shutdown, which ends the program with its window.
-    ...(window === "cuda_profiler_api" ? ["--capture-range=cudaProfilerApi", "--capture-range-end=stop"] : []),
+    // What comes behind the window is not waited for: nsys ends the program with it (measured: 1.7 s of 18.5 s).
+    ...(window === "cuda_profiler_api" ? ["--capture-range=cudaProfilerApi", "--capture-range-end=stop-shutdown"] : []),
     "--stats=false",
     "--force-overwrite=true",
     "-o",

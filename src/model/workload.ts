@@ -83,6 +83,12 @@ export const benchmarkWorkloadSchema = z
           .describe("first launches of each kernel that are not measured"),
       })
       .prefault({}),
+    start_beside_timeline: z
+      .boolean()
+      .default(false)
+      .describe(
+        "full pipeline: start the program for the counters while its timeline is recorded, held at its first CUDA call, so that its start costs no time. Only where all its work on the GPU is in one process and two of it may run on the host at a time",
+      ),
   })
   .meta({ id: "BenchmarkWorkload" });
 

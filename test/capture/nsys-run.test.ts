@@ -67,10 +67,10 @@ describe("arguments of nsys", () => {
     );
   });
 
-  it("wait for the window of the program, and leave the program running behind it", () => {
+  it("wait for the window of the program, and end the program with it", () => {
     const args = nsysProfileArguments(plan({ window: "cuda_profiler_api" }));
     expect(args).toContain("--capture-range=cudaProfilerApi");
-    expect(args).toContain("--capture-range-end=stop");
+    expect(args).toContain("--capture-range-end=stop-shutdown");
   });
 
   it("take no program that reads as an option", () => {
