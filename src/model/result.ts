@@ -2,6 +2,7 @@ import { z } from "zod";
 import { captureRecordSchema } from "./capture.ts";
 import { findingSchema } from "./finding.ts";
 import { pipelinePlanSchema } from "./pipeline-plan.ts";
+import { timelineStripSchema } from "./timeline-strip.ts";
 import {
   FAMILIES,
   HEADROOM_LEVELS,
@@ -458,6 +459,9 @@ export const timelineSummarySchema = z
         ),
       })
       .nullable(),
+    strip: timelineStripSchema
+      .nullable()
+      .describe("when the GPU was busy, in bins: what the picture of the timeline shows"),
     null_reasons: z.record(z.string(), z.string()),
   })
   .meta({ id: "TimelineSummary" });

@@ -15,6 +15,7 @@ import { stageOf } from "../stages/index.ts";
 import type { AnalysisFailure } from "../target.ts";
 import { type RankFailure, rankTimeline } from "../timeline/rank.ts";
 import type { RankedKernel, TimelineRanking } from "../timeline/ranking.ts";
+import { stripOf } from "../timeline/strip.ts";
 import type { TimelineWindow } from "../timeline/window.ts";
 import { type PipelineEntry, pipelineEntry } from "./entry.ts";
 import type { TimelineInput } from "./input.ts";
@@ -195,7 +196,8 @@ function stagesOf(ranking: TimelineRanking): PipelineResult["stages"] {
 }
 
 function timelineOf(ranking: TimelineRanking): NonNullable<PipelineResult["timeline"]> {
-  const { idle } = ranking;
+  const { idle, sources } = ranking;
+  const strip = stripOf(sources, (timeline, name) => stageOf(sources[timeline]?.timeline.names[name] ?? "").stage);
   return {
     window: ranking.window === null ? null : { ...ranking.window },
     wall_us: ranking.wall_us,
@@ -221,7 +223,11 @@ function timelineOf(ranking: TimelineRanking): NonNullable<PipelineResult["timel
               host: host.calls === null ? null : host.calls.map((call) => ({ ...call })),
             })),
           },
-    null_reasons: { ...ranking.null_reasons },
+    strip,
+    null_reasons: {
+      ...ranking.null_reasons,
+      ...(strip === null ? { strip: ranking.null_reasons.busy_us ?? "no row of the timeline has a length" } : {}),
+    },
   };
 }
 

@@ -100,6 +100,7 @@ export function rankSums(
     phases: null,
     kernels: ranked.slice(0, topN),
     kernels_total: ranked.length,
+    sources: [],
     activities: [],
     null_reasons: Object.fromEntries(
       [...MISSING, "kernel_overlap_between_streams_us", "kernels.shapes", "kernels.share_of_busy"].map((field) => [

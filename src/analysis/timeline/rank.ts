@@ -265,6 +265,7 @@ function rankRows(
     phases: phases.phases,
     kernels: kernels.slice(0, topN),
     kernels_total: kernels.length,
+    sources: starts === null ? judged : [],
     activities: activitiesOf(views, { busy_us, wall_us }),
     null_reasons,
     findings: [

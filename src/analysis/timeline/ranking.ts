@@ -3,6 +3,7 @@ import type { Dim3, KernelNames } from "../../model/launch.ts";
 import type { Timing } from "../../model/result.ts";
 import type { NameKey } from "../names.ts";
 import type { HostCall, HostInGaps } from "./host-in-gaps.ts";
+import type { Source } from "./launches.ts";
 import type { Phase } from "./step-patterns.ts";
 import type { TimelineTimes } from "./times.ts";
 import type { TimelineWindow } from "./window.ts";
@@ -135,4 +136,6 @@ export interface TimelineRanking {
   /** Field -> why it is null. */
   readonly null_reasons: Readonly<Record<string, string>>;
   readonly findings: readonly Finding[];
+  /** The timelines with their rows, for what is made of single rows; empty for summaries and where starts are not known. */
+  readonly sources: readonly Source[];
 }
