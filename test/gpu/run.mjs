@@ -8,7 +8,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { gzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 
 const { values: flags, positionals: wanted } = parseArgs({
   allowPositionals: true,
@@ -18,6 +18,7 @@ const { values: flags, positionals: wanted } = parseArgs({
     "redis-server": { type: "string", default: "redis-server" },
     workloads: { type: "string", default: "test/gpu/workloads.yaml" },
     out: { type: "string", default: "gpu-out" },
+    rounds: { type: "string", default: "3" },
   },
 });
 const OUT = resolve(flags.out);
@@ -28,9 +29,13 @@ const seconds = (from = started) => (performance.now() - from) / 1000;
 const say = (...words) => console.log(`[${seconds().toFixed(1).padStart(6)}]`, ...words);
 
 const children = [];
-function start(name, argv, env = {}) {
+function start(name, argv, env = {}, cwd = process.cwd()) {
   const log = createWriteStream(join(OUT, `${name}.log`), { flags: "a" });
-  const child = spawn(argv[0], argv.slice(1), { env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(argv[0], argv.slice(1), {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   child.stdout.pipe(log, { end: false });
   child.stderr.pipe(log, { end: false });
   children.push(child);
@@ -122,7 +127,7 @@ const keep = async (id, name) => {
   const report = await fetch(`${api}/profiles/${id}/report`);
   if (report.ok) {
     const zipped = gzipSync(Buffer.from(await report.arrayBuffer()), { level: 9 });
-    if (zipped.length < 4 * 1024 * 1024) writeFileSync(join(OUT, `${name}.ncu-rep.gz`), zipped);
+    if (zipped.length < 12 * 1024 * 1024) writeFileSync(join(OUT, `${name}.ncu-rep.gz`), zipped);
   }
   const log = await fetch(`${api}/profiles/${id}/log`);
   if (log.ok) writeFileSync(join(OUT, `${name}.capture.txt`), await log.text());
@@ -136,6 +141,46 @@ const keep = async (id, name) => {
     ),
   );
 };
+
+const BENCH = ["python3", "engine.py", "bench", "--batch", "32", "--prompt", "256", "--decode", "8", "--seed", "1"];
+const middle = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+const show = (values) => values.map((value) => value.toFixed(2)).join(", ");
+const percent = (share) => (share === null || share === undefined ? "unknown" : `${(100 * share).toFixed(1)} %`);
+const key = ({ names }) => names.key;
+const report = async (name) => gunzipSync(readFileSync(join(OUT, `${name}.ncu-rep.gz`)));
+async function upload(bytes) {
+  const response = await fetch(`${api}/reports`, {
+    method: "POST",
+    headers: { "content-type": "application/octet-stream" },
+    body: bytes,
+  });
+  const body = await response.json();
+  if (!response.ok) throw new Error(`POST /reports: ${response.status} ${JSON.stringify(body).slice(0, 300)}`);
+  return body.id;
+}
+/** Verdicts by kernel, shape and place among the shape's clusters, shortest first. */
+const classes = ({ kernels }) =>
+  new Map(
+    kernels.flatMap(({ detail }) =>
+      detail.shapes.flatMap(({ grid, block, clusters }) =>
+        clusters
+          .toSorted((a, b) => a.timing.median_us - b.timing.median_us)
+          .map(({ roofline }, at) => [`${key(detail)} ${grid} ${block} ${at}`, roofline]),
+      ),
+    ),
+  );
+/** Share of the listed kernels' time whose clusters got a verdict. */
+function joined({ kernels = [] }) {
+  let [sum, met] = [0, 0];
+  for (const { detail } of kernels)
+    for (const { clusters } of detail.shapes)
+      for (const { timing, roofline } of clusters) {
+        sum += timing.total_us ?? 0;
+        if (roofline !== null) met += timing.total_us ?? 0;
+      }
+  return sum > 0 ? met / sum : 0;
+}
+const measured = {};
 
 const redisPort = await freePort();
 const redis = start("redis", [
@@ -504,8 +549,6 @@ const cases = {
       });
       byHand.push(seconds(began));
     }
-    const middle = (values) => values.toSorted((a, b) => a - b)[1];
-    const show = (values) => values.map((value) => value.toFixed(2)).join(", ");
     const overhead = (middle(served) + middle(own)) / middle(byHand) - 1;
     row(
       "overhead over the same command by hand",
@@ -513,6 +556,195 @@ const cases = {
       `survey of the service ${show(served)} s, by hand ${show(byHand)} s, own time ${middle(own).toFixed(3)} s; medians: ${(100 * overhead).toFixed(1)} %`,
       seconds(from),
       overhead < 0.03,
+    );
+  },
+  /** The plain program and its full pipeline in turns; then the launches of the plan once more with every counter. */
+  async pipeline() {
+    const from = performance.now();
+    const rounds = Number(flags.rounds);
+    const [plain, whole, results] = [[], [], []];
+    for (let round = 0; round < rounds; round++) {
+      const began = performance.now();
+      spawnSync(BENCH[0], BENCH.slice(1), { cwd: resolve(flags.workloads, "..") });
+      plain.push(seconds(began));
+      const submitted = performance.now();
+      const profile = await final((await submit("full pipeline", "deepseek-v3-small-offline", { force: true })).id);
+      whole.push(seconds(submitted));
+      await keep(profile.id, `pipeline-${round}`);
+      if (profile.state !== "succeeded") {
+        row("engine.py bench: full pipeline", "succeeded", await facts(profile), seconds(from), false);
+        return;
+      }
+      results.push(await result(profile.id));
+      writeFileSync(join(OUT, `pipeline-${round}.result.json`), JSON.stringify(results.at(-1), null, 1));
+    }
+    const [last] = results.slice(-1);
+    const { plan } = last;
+    const ratio = middle(whole) / middle(plain);
+    row(
+      "engine.py bench: full pipeline",
+      "at most 3 times the plain run",
+      `plain ${show(plain)} s, pipeline ${show(whole)} s: ${ratio.toFixed(2)} times; ${last.launches} launches, ${last.kernels_total} kernels, ${plan.chosen.length} clusters measured with ${plan.launches} launches of ${plan.passes} passes; coverage ${percent(last.coverage)}; steps ${plan.steps.map(({ step, took_s }) => `${step} ${took_s.toFixed(1)}`).join(", ")}`,
+      seconds(from),
+      ratio <= 3,
+    );
+    measured.pipeline = { plan, last, whole: middle(whole) };
+    // Kernels whose order the repeats agree on wherever their times differ by more than the repeats do.
+    const times = results.map(
+      ({ kernels }) => new Map(kernels.map(({ target, detail }) => [key(detail), { target, us: detail.exclusive_us }])),
+    );
+    const names = [...times[0].keys()].filter((name) => times.every((one) => one.has(name)));
+    const spread = (name) => {
+      const all = times.map((one) => one.get(name).us);
+      return (Math.max(...all) - Math.min(...all)) / middle(all);
+    };
+    const widest = Math.max(...names.map(spread));
+    const us = (at, name) => times[at].get(name).us;
+    let wrong = 0;
+    for (const a of names)
+      for (const b of names) {
+        const apart = times.map((_, at) => us(at, a) / us(at, b) - 1);
+        if (Math.min(...apart.map(Math.abs)) > widest && new Set(apart.map(Math.sign)).size > 1) wrong++;
+      }
+    row(
+      `${rounds} repeats of it`,
+      "the same order where kernels differ by more than the repeats",
+      `${names.length} of the top ${results[0].kernels.length} in all; spread of a kernel's time at most ${percent(widest)}, median ${percent(middle(names.map(spread)))}; ${wrong} pairs in another order`,
+      0,
+      names.length >= 9 && wrong === 0,
+    );
+  },
+  /** After `pipeline`: the same launches with `--set full`, and what all launches would take so. */
+  async full() {
+    const { plan, last, whole } = measured.pipeline ?? {};
+    if (plan === undefined) throw new Error("the case `pipeline` gives what this one compares with");
+    const from = performance.now();
+    const run = last.provenance.capture.runs.find(({ purpose }) => purpose === "counters");
+    const id = run.argv[run.argv.indexOf("--kernel-id") + 1];
+    const output = join(ROOT, "full.ncu-rep");
+    const log = join(ROOT, "full.log");
+    const child = start(
+      "full",
+      [
+        "ncu",
+        "--config-file",
+        "off",
+        "-f",
+        "-o",
+        output,
+        "--log-file",
+        log,
+        "--set",
+        "full",
+        "--kernel-name-base",
+        "mangled",
+        "--kernel-id",
+        id,
+        "--profile-from-start",
+        "off",
+        "--cache-control",
+        "all",
+        "--clock-control",
+        "none",
+        "--apply-rules",
+        "no",
+        ...BENCH,
+      ],
+      {},
+      resolve(flags.workloads, ".."),
+    );
+    let first = null;
+    const look = setInterval(() => {
+      try {
+        if (first === null && readFileSync(log, "utf8").includes("Profiling")) first = seconds(from);
+      } catch {}
+    }, 20);
+    await once(child, "exit");
+    clearInterval(look);
+    const took = seconds(from);
+    const lines = readFileSync(log, "utf8").match(/Profiling "/g)?.length ?? 0;
+    const perLaunch = (took - first) / lines;
+    const naive = first + perLaunch * last.launches;
+    row(
+      "every launch with --set full, from a sample",
+      "at least 100 times the pipeline",
+      `${lines} launches ${(took - first).toFixed(1)} s, ${perLaunch.toFixed(2)} s each; ${last.launches} launches would take ${(naive / 3600).toFixed(2)} h: ${(naive / whole).toFixed(0)} times`,
+      took,
+      naive / whole >= 100,
+    );
+    const reports = await Promise.all(
+      [await report(`pipeline-${Number(flags.rounds) - 1}`), readFileSync(output)].map(upload),
+    );
+    const [own, theirs] = await Promise.all(
+      reports.map(async (id) => {
+        const { body } = await call("POST", "/profiles", {
+          target: "full pipeline",
+          top_n: 100,
+          source: { kind: "report", report_ids: [id] },
+        });
+        await final(body.id);
+        return classes(await result(body.id));
+      }),
+    );
+    const same = [...own].filter(([name, roofline]) => theirs.get(name) === roofline).length;
+    const other = [...own].filter(([name, roofline]) => theirs.get(name) !== roofline);
+    writeFileSync(join(OUT, "verdicts.json"), JSON.stringify({ own: [...own], theirs: [...theirs] }, null, 1));
+    row(
+      "verdicts of the declared counters and of --set full",
+      "the same for each cluster",
+      `${same} of ${own.size} shapes and clusters the same${other.length ? `; ${JSON.stringify(other.slice(0, 3))}` : ""}`,
+      seconds(from),
+      own.size > 0 && same === own.size && own.size === theirs.size,
+    );
+  },
+  async servepipeline() {
+    const from = performance.now();
+    const profile = await final((await submit("full pipeline", "deepseek-v3-small", { concurrency: 32 })).id, 400);
+    const body = await result(profile.id);
+    await keep(profile.id, "pipeline-serve");
+    writeFileSync(join(OUT, "pipeline-serve.result.json"), JSON.stringify(body, null, 1));
+    const missed = (body.findings ?? []).map(({ code }) => code);
+    row(
+      "engine.py serve: full pipeline, concurrency 32",
+      "join rate by time, mismatches named",
+      profile.state === "succeeded"
+        ? `${body.launches} launches, ${body.plan?.chosen.length} clusters measured; coverage ${percent(body.coverage)} of busy time, ${percent(joined(body))} of the top kernels' time joined; findings ${[...new Set(missed)]}; steps ${body.plan?.steps.map(({ step, took_s }) => `${step} ${took_s.toFixed(1)}`).join(", ")}`
+        : await facts(profile),
+      seconds(from),
+      profile.state === "succeeded" && joined(body) > 0,
+    );
+  },
+  async collectivepipeline() {
+    const from = performance.now();
+    const profile = await final((await submit("full pipeline", "tiny-collective")).id);
+    const body = await result(profile.id);
+    await keep(profile.id, "pipeline-collective");
+    writeFileSync(join(OUT, "pipeline-collective.result.json"), JSON.stringify(body, null, 1));
+    const entry = (body.kernels ?? []).find(({ target }) => target.includes("AllReduce"));
+    row(
+      "tiny: full pipeline with a collective",
+      "time, stage comm, no verdict and why; never replayed",
+      entry
+        ? `${profile.state}: ${entry.detail.exclusive_us.toFixed(0)} us, ${entry.pipeline_stage}, roofline ${entry.roofline}: ${entry.detail.null_reasons?.roofline}`
+        : await facts(profile),
+      seconds(from),
+      profile.state === "succeeded" && entry?.pipeline_stage === "comm" && entry.roofline === null,
+    );
+  },
+  async hangpipeline() {
+    const from = performance.now();
+    const profile = await final((await submit("full pipeline", "tiny-handshake")).id);
+    const body = await result(profile.id);
+    await keep(profile.id, "pipeline-handshake");
+    writeFileSync(join(OUT, "pipeline-handshake.result.json"), JSON.stringify(body, null, 1));
+    const verdicts = (body.kernels ?? []).map(({ target, roofline }) => `${target} ${roofline}`);
+    const codes = (body.findings ?? []).map(({ code }) => code);
+    row(
+      "tiny: full pipeline with a hang that no rule foresees",
+      "ended and named, the rest has verdicts",
+      profile.state === "succeeded" ? `${verdicts.join(", ")}; findings ${[...new Set(codes)]}` : await facts(profile),
+      seconds(from),
+      codes.includes("kernel_hung") && (body.kernels ?? []).filter(({ roofline }) => roofline !== null).length === 4,
     );
   },
 };
