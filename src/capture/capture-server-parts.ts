@@ -4,9 +4,11 @@ import type { CaptureRecord } from "../model/capture.ts";
 import type { Finding } from "../model/finding.ts";
 import type { ServerWorkload } from "../model/workload.ts";
 import type { Capture } from "./capture-parts.ts";
-import type { EngineStart } from "./engine.ts";
+import { type Engine, type EngineStart, STOPPED_GRACE_MS } from "./engine.ts";
+import type { KernelFilter } from "./kernel-filter.ts";
 import type { CounterConcurrency } from "./load-concurrency.ts";
 import type { Pollution } from "./log-patterns.ts";
+import type { Measured, MeasureOptions } from "./measure.ts";
 import { fillIn } from "./placeholders.ts";
 
 /** Requests of one window: the first has prefill and decode, the second shows what comes again. */
@@ -16,20 +18,9 @@ const REQUESTS_PER_WINDOW = 2;
 export const WARM_UP_SEED = 1_000_003;
 
 export async function engineStart(options: Capture, workload: ServerWorkload): Promise<EngineStart> {
-  // Its own: what it writes there is neither a log nor a report.
-  const outputFolder = join(options.engineFolder, "output");
-  await mkdir(outputFolder, { recursive: true, mode: 0o700 });
   return {
     workload,
-    argv: fillIn([...workload.argv, ...workload.counter_args], {
-      port: workload.port,
-      model: workload.model,
-      concurrency: options.request.concurrency,
-      seed: workload.load.seed,
-      gpus: workload.gpus,
-      rank: options.request.rank,
-      output_dir: outputFolder,
-    }),
+    argv: await engineCommand(options, workload, [...workload.argv, ...workload.counter_args], options.engineFolder),
     ncu: options.ncu,
     env: options.env,
     cwd: options.cwd,
@@ -38,15 +29,57 @@ export async function engineStart(options: Capture, workload: ServerWorkload): P
   };
 }
 
+/** Program and arguments of an engine, placeholders filled in. */
+export async function engineCommand(
+  { request }: Pick<Capture, "request">,
+  { port, model, load, gpus }: ServerWorkload,
+  argv: readonly string[],
+  folder: string,
+): Promise<string[]> {
+  // Its own: what it writes there is neither a log nor a report.
+  const output_dir = join(folder, "output");
+  await mkdir(output_dir, { recursive: true, mode: 0o700 });
+  const { concurrency, rank } = request;
+  return fillIn(argv, { port, model, concurrency, seed: load.seed, gpus, rank, output_dir });
+}
+
 /** The same requests in every window of a workload. */
-export const windowLoad = (workload: ServerWorkload, baseUrl: string, { batch, inFlight }: CounterConcurrency) => ({
+export const windowLoad = (
+  workload: ServerWorkload,
+  baseUrl: string,
+  { batch, inFlight }: CounterConcurrency,
+  requestsEach = REQUESTS_PER_WINDOW,
+) => ({
   baseUrl,
   workload,
   batch: batch ?? 1,
   inFlight,
   seed: workload.load.seed,
-  requests: REQUESTS_PER_WINDOW * inFlight,
+  requests: requestsEach * inFlight,
 });
+
+/** One of the calls that open and close the window of an engine. */
+export async function callEngine(
+  baseUrl: string,
+  { method, path, body }: NonNullable<ServerWorkload["window"]>["open"],
+  signal: AbortSignal,
+): Promise<void> {
+  const response = await fetch(`${baseUrl}${path}`, {
+    method,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(120_000)]),
+    ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+  });
+  await response.arrayBuffer();
+  if (!response.ok) throw new Error(`${method} ${path} of the engine was answered with ${response.status}`);
+}
+
+/** What a capture does with an engine that is warm: which launches it looks at, under which load. */
+export interface ServerJob {
+  readonly filter: KernelFilter;
+  /** Of each of those that are in flight at a time. */
+  readonly requestsEach?: number;
+  measure(options: MeasureOptions): Promise<Measured>;
+}
 
 export const concurrencyRecord = (
   { request }: Pick<Capture, "request">,
@@ -74,3 +107,11 @@ export const loadFindings = (problems: readonly string[]): Finding[] =>
     launch: null,
     evidence: {},
   }));
+
+/** Ends an engine as its workload says, or at once where the capture is stopped meanwhile. */
+export async function endEngine(engine: Pick<Engine, "stop">, stop: AbortSignal): Promise<void> {
+  const hurry = (): void => void engine.stop(STOPPED_GRACE_MS);
+  stop.addEventListener("abort", hurry, { once: true });
+  await engine.stop(stop.aborted ? STOPPED_GRACE_MS : undefined);
+  stop.removeEventListener("abort", hurry);
+}

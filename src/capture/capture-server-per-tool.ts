@@ -12,20 +12,21 @@ import {
   wantedCounters,
 } from "./capture-parts.ts";
 import {
+  callEngine,
   concurrencyRecord,
   engineStart,
   loadFindings,
   pollutionFindings,
+  type ServerJob,
   WARM_UP_SEED,
   windowLoad,
 } from "./capture-server-parts.ts";
 import { notedPatternsOf, warmPatternsOf } from "./engine-defaults.ts";
-import type { KernelFilter } from "./kernel-filter.ts";
 import { portTaken } from "./listening-ports.ts";
 import { runLoad } from "./load.ts";
 import type { CounterConcurrency } from "./load-concurrency.ts";
 import { type Pollution, watchLog } from "./log-patterns.ts";
-import { measure, SURVEY_OF_A_PROGRAM } from "./measure.ts";
+import { SURVEY_OF_A_PROGRAM } from "./measure.ts";
 import { runNcu } from "./ncu-run.ts";
 import { warmUp } from "./warm-up.ts";
 import type { CaptureYield } from "./yield.ts";
@@ -37,7 +38,7 @@ import type { CaptureYield } from "./yield.ts";
 export async function captureServerPerTool(
   options: Capture,
   workload: ServerWorkload,
-  filter: KernelFilter,
+  { filter, requestsEach, measure }: ServerJob,
   concurrency: CounterConcurrency,
   why: string,
 ): Promise<CaptureYield> {
@@ -91,13 +92,13 @@ export async function captureServerPerTool(
         warm = warmed.value;
         options.tell("capturing", { phase: purpose, done: 0, total: expected, message: null });
         const mark = log.mark();
-        if (window) await call(baseUrl, window.open, signal);
+        if (window) await callEngine(baseUrl, window.open, signal);
         const load = await runLoad({
-          ...windowLoad(workload, baseUrl, concurrency),
+          ...windowLoad(workload, baseUrl, concurrency, requestsEach),
           signal: AbortSignal.any([signal, windowEnd.signal]),
         });
         if (!windowEnd.signal.aborted) problems.push(...load.problems);
-        if (window) await call(baseUrl, window.close, signal).catch(() => {});
+        if (window) await callEngine(baseUrl, window.close, signal).catch(() => {});
         const seen = mark.pollution();
         if (seen.total > pollution.total) pollution = seen;
         mark.close();
@@ -164,18 +165,4 @@ export async function captureServerPerTool(
       runs: recorded,
     },
   };
-}
-
-async function call(
-  baseUrl: string,
-  { method, path, body }: NonNullable<ServerWorkload["window"]>["open"],
-  signal: AbortSignal,
-): Promise<void> {
-  const response = await fetch(`${baseUrl}${path}`, {
-    method,
-    signal: AbortSignal.any([signal, AbortSignal.timeout(120_000)]),
-    ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
-  });
-  await response.arrayBuffer();
-  if (!response.ok) throw new Error(`${method} ${path} of the engine was answered with ${response.status}`);
 }

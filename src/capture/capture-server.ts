@@ -17,9 +17,11 @@ import {
 import { foreignProcess, notReachable, startFailed } from "./capture-server-failures.ts";
 import {
   concurrencyRecord,
+  endEngine,
   engineStart,
   loadFindings,
   pollutionFindings,
+  type ServerJob,
   WARM_UP_SEED,
   windowLoad,
 } from "./capture-server-parts.ts";
@@ -46,6 +48,15 @@ export async function captureServer(
   workload: ServerWorkload,
   filter: KernelFilter,
 ): Promise<CaptureYield> {
+  return captureServerJob(options, workload, { filter, measure });
+}
+
+/** The same for any job that an engine is kept warm for. */
+export async function captureServerJob(
+  options: Capture,
+  workload: ServerWorkload,
+  job: ServerJob,
+): Promise<CaptureYield> {
   const concurrency = counterConcurrency(options.request.concurrency, workload);
   const why =
     workload.warm_engine === "never"
@@ -53,24 +64,23 @@ export async function captureServer(
       : options.canAttach
         ? null
         : "this ncu has no --mode attach";
-  if (why !== null) return captureServerPerTool(options, workload, filter, concurrency, why);
+  if (why !== null) return captureServerPerTool(options, workload, job, concurrency, why);
 
   if (options.warm !== null) {
     const { engine } = options.warm;
     if (await answers(engine.baseUrl, workload.health.path))
-      return attached(options, workload, filter, concurrency, options.warm, true);
+      return attached(options, workload, job, concurrency, options.warm, true);
     // It hangs: another one takes its place, on the same GPUs.
-    await engine.stop(options.stop.aborted ? STOPPED_GRACE_MS : undefined);
+    await endEngine(engine, options.stop);
     await rm(engine.folder, { recursive: true, force: true });
     options.stop.throwIfAborted();
   }
   const taken = await portTaken(workload.port);
   if (taken !== null) return failed(taken, options, concurrency);
   const started = await startWarm(options, workload, concurrency);
-  if (started.kind === "cannot_attach")
-    return captureServerPerTool(options, workload, filter, concurrency, started.why);
+  if (started.kind === "cannot_attach") return captureServerPerTool(options, workload, job, concurrency, started.why);
   if (started.kind === "failed") return failed(started.failure, options, concurrency);
-  return attached(options, workload, filter, concurrency, started.warm, false);
+  return attached(options, workload, job, concurrency, started.warm, false);
 }
 
 type Started =
@@ -132,7 +142,7 @@ async function startWarm(
 async function attached(
   options: Capture,
   workload: ServerWorkload,
-  filter: KernelFilter,
+  { filter, requestsEach, measure }: ServerJob,
   concurrency: CounterConcurrency,
   warm: WarmEngine,
   reused: boolean,
@@ -205,7 +215,7 @@ async function attached(
             if (event.kind !== "connected" || load !== null) return;
             // The same requests in every window, so that launches come again in the same order.
             load = settled(windowEnd.signal)
-              .then(() => runLoad({ ...loadOf(warm, concurrency), signal: windowEnd.signal }))
+              .then(() => runLoad({ ...loadOf(warm, concurrency, requestsEach), signal: windowEnd.signal }))
               .then((result) => {
                 if (!windowEnd.signal.aborted) problems.push(...result.problems);
                 loadIsOver = true;
@@ -269,8 +279,8 @@ async function attached(
   }
 }
 
-const loadOf = ({ engine }: WarmEngine, concurrency: CounterConcurrency) =>
-  windowLoad(engine.workload, engine.baseUrl, concurrency);
+const loadOf = ({ engine }: WarmEngine, concurrency: CounterConcurrency, requestsEach?: number) =>
+  windowLoad(engine.workload, engine.baseUrl, concurrency, requestsEach);
 
 /** The engine's log goes with the profile's; its own folder goes with the engine. */
 const keepLog = (engine: Engine, { folder }: Capture): Promise<void> =>

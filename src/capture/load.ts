@@ -18,6 +18,8 @@ export interface LoadOptions {
   readonly requests: number | null;
   /** Ends the load and closes its connections: engines abort a request whose client has gone. */
   readonly signal: AbortSignal;
+  /** Fires before the engine is ended: a request that fails from then on was interrupted, and none follows it. */
+  readonly ending?: AbortSignal;
   /** Where it was asked for before. */
   readonly model?: ServedModel;
   /** Told of each completed request: how many by now, and how long this one took. */
@@ -64,8 +66,9 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
       while (!signal.aborted && (options.requests === null || next < options.requests) && !counts.isHopeless()) {
         const body = requestBody(model.id, promptsOf(seed, next++, batch, load), load);
         const began = performance.now();
-        if (await sendOne(client, load, body, counts, signal))
+        if (await sendOne(client, load, body, counts, options))
           options.onCompleted?.(counts.completed(), performance.now() - began);
+        else if (options.ending?.aborted) return;
       }
     };
     await Promise.all(Array.from({ length: inFlight }, loop));
@@ -106,7 +109,7 @@ async function sendOne(
   load: ServerWorkload["load"],
   body: Record<string, unknown>,
   counts: Counts,
-  signal: AbortSignal,
+  { signal, ending }: Pick<LoadOptions, "signal" | "ending">,
 ): Promise<boolean> {
   const request = { method: "POST", path: load.path, body, timeoutMs: load.timeout_s * 1000, signal } as const;
   try {
@@ -118,7 +121,7 @@ async function sendOne(
       return counts.answered(await readCompletion(answer));
     });
   } catch (error) {
-    if (signal.aborted) counts.interrupted();
+    if (signal.aborted || ending?.aborted) counts.interrupted();
     else if (error instanceof HttpFailure) counts.failed(error.kind, error.message);
     else counts.failed("client_error", error instanceof Error ? error.message : String(error));
     return false;

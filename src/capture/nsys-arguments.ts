@@ -3,7 +3,9 @@ import { basename } from "node:path";
 /** One recording of nsys. */
 export interface NsysPlan {
   /** cuda_profiler_api: only between cudaProfilerStart and cudaProfilerStop, and the program ends with it. */
-  readonly window: "from_start" | "cuda_profiler_api";
+  readonly window: "from_start" | "cuda_profiler_api" | "session";
+  /** Name of a session, from whose start (`nsys start`) to whose stop a window "session" is recorded. */
+  readonly session?: string;
   /** Path of the recording; nsys adds `.nsys-rep` where it does not end so. */
   readonly output: string;
   readonly program: readonly string[];
@@ -24,7 +26,7 @@ export const recordingPath = ({ output }: Pick<NsysPlan, "output">): string =>
  * No option keeps the environment and the command line of the program out of a recording: only a small environment
  * does (`childEnvironment`), so neither the recording nor its export may be shown.
  */
-export function nsysProfileArguments({ window, output, program }: NsysPlan): string[] {
+export function nsysProfileArguments({ window, session, output, program }: NsysPlan): string[] {
   const [executable] = program;
   // What begins with a dash would be read as an option of nsys.
   if (executable === undefined || executable === "" || executable.startsWith("-")) {
@@ -42,6 +44,8 @@ export function nsysProfileArguments({ window, output, program }: NsysPlan): str
     "--trace-fork-before-exec=true",
     // What comes behind the window is not waited for: nsys ends the program with it (measured: 1.7 s of 18.5 s).
     ...(window === "cuda_profiler_api" ? ["--capture-range=cudaProfilerApi", "--capture-range-end=stop-shutdown"] : []),
+    // User guide of 2025.3, `nsys profile`: nothing is recorded before `nsys start`, and `nsys stop` ends the program too.
+    ...(window === "session" ? ["--start-later=true", `--session-new=${session ?? ""}`] : []),
     "--stats=false",
     "--force-overwrite=true",
     "-o",
@@ -49,6 +53,12 @@ export function nsysProfileArguments({ window, output, program }: NsysPlan): str
     ...program,
   ];
 }
+
+/** Arguments that open (`start`) or close (`stop`) the window of a session; the recording is where `nsys profile` was told. */
+export const nsysSessionArguments = (verb: "start" | "stop", session: string): string[] => [
+  verb,
+  `--session=${session}`,
+];
 
 /** Arguments of `nsys export`: the recording as an SQLite file, the only form that is read here. */
 export const nsysExportArguments = (recording: string, sqlite: string): string[] => [

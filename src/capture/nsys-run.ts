@@ -37,6 +37,8 @@ export interface NsysRunOptions
   /** Path of nsys. */
   readonly nsys: string;
   readonly limits: NsysRunLimits;
+  /** Ends the run where it has what was wanted: that is its regular end, as if it had ended by itself. */
+  readonly enough?: AbortSignal;
 }
 
 /** How a run of nsys ended. Whether rows are in the file is not known here: an exit code of 0 can come with none. */
@@ -75,7 +77,7 @@ async function watch(
   file: string,
   shown: readonly string[],
 ): Promise<NsysRun> {
-  const { limits, stop } = options;
+  const { limits, stop, enough } = options;
   // What an earlier run left under this name must not be taken for this one's.
   await rm(file, { force: true });
   const startedAt = performance.now();
@@ -87,7 +89,9 @@ async function watch(
     endedBy ??= reason;
     wake();
   };
-  const decided = (): boolean => endedBy !== null;
+  const decided = (): boolean => endedBy !== null || enough?.aborted === true;
+  const onEnough = (): void => wake();
+  enough?.addEventListener("abort", onEnough, { once: true });
   const onAbort = (): void => decide(stopReason(stop.reason));
   if (stop.aborted) onAbort();
   stop.addEventListener("abort", onAbort, { once: true });
@@ -122,10 +126,11 @@ async function watch(
     await within(Math.min(POLL_MS, left), woken, undefined);
   }
   stop.removeEventListener("abort", onAbort);
+  enough?.removeEventListener("abort", onEnough);
 
   // nsys has waited for its program by itself: what is left of the group is a leftover.
   const short = endedBy === "canceled" || endedBy === "lease_lost";
-  const graceMs = endedBy === null ? 0 : short ? limits.shortGraceMs : limits.graceMs;
+  const graceMs = exited ? 0 : short ? limits.shortGraceMs : limits.graceMs;
   const hurry = (): void => void group.end({ signal: "SIGINT", graceMs: Math.min(graceMs, limits.shortGraceMs) });
   stop.addEventListener("abort", hurry, { once: true });
   // As by hand: on SIGINT nsys stops recording and writes what it has (its user guide).

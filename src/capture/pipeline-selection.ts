@@ -45,6 +45,14 @@ export interface PipelineSelection {
   readonly left_out: readonly NotMeasured[];
 }
 
+/** Another run than the one of the timeline, in which the launches are measured. */
+export interface OtherRun {
+  /** Its launches that may stand for a cluster of the timeline. */
+  candidates(kernel: RankedKernel, cluster: RankedCluster): readonly TimelineLaunch[];
+  /** Its launches of each mangled name. */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
 export interface SelectionLimits {
   /** Kernels that get counters, by time. */
   readonly topN: number;
@@ -55,6 +63,8 @@ export interface SelectionLimits {
   readonly failed?: ReadonlyMap<string, "hang" | "fault">;
   /** Bytes of the argument of `--kernel-id`. */
   readonly maxArgument?: number;
+  /** Left out: the launches of the timeline come again, one by one. */
+  readonly run?: OtherRun;
 }
 
 /** What ended a run, in words. */
@@ -85,29 +95,29 @@ const LONGEST_ARGUMENT = 128 * 1024 - 1;
  */
 export function selectLaunches(kernels: readonly RankedKernel[], limits: SelectionLimits): PipelineSelection {
   const kernelsLeftOut: NotMeasured[] = [];
-  const candidates: { readonly kernel: RankedKernel; readonly wanted: Wanted[]; readonly small: NotMeasured[] }[] = [];
+  const candidates: ({ readonly kernel: RankedKernel } & Sorted)[] = [];
   let ranked = 0;
   for (const kernel of kernels) {
     const refused = refusal(kernel, limits, ranked);
-    if (refused === null) candidates.push({ kernel, ...clustersOf(kernel, limits.skip) });
+    if (refused === null) candidates.push({ kernel, ...clustersOf(kernel, limits) });
     else kernelsLeftOut.push(whole(kernel, ...refused));
     // One that ended a run keeps its place: without it no other kernel moves into the plan.
     if (refused === null || refused[0] === "hang" || refused[0] === "fault") ranked++;
   }
   const heaviest = candidates.flatMap(({ wanted }) => wanted.slice(0, 1));
   const others = candidates.flatMap(({ wanted }) => wanted.slice(1)).sort((a, b) => b.total - a.total);
-  const { taken, product, refused } = fitting(heaviest, others, limits, launchCounts(kernels));
+  const { taken, product, refused } = fitting(heaviest, others, limits, limits.run?.counts ?? launchCounts(kernels));
   const measured = new Set(product.ordinals);
   const has = new Set(taken.map(({ kernel }) => kernel));
-  const left_out = candidates.flatMap(({ kernel, wanted, small }) => {
+  const left_out = candidates.flatMap(({ kernel, wanted, small, missing }) => {
     const [first] = wanted;
     const why = first === undefined ? undefined : refused.get(first);
-    if (!has.has(kernel)) return why === undefined ? [] : [whole(kernel, ...why)];
+    if (!has.has(kernel)) return why === undefined ? missing : [whole(kernel, ...why)];
     const parts = wanted.flatMap((one) => {
       const broken = refused.get(one);
       return broken === undefined ? [] : [part(kernel, one.cluster, one.median, one.total, ...broken)];
     });
-    return [...parts, ...small];
+    return [...parts, ...missing, ...small];
   });
   return {
     ...product,
@@ -189,24 +199,39 @@ const brokenBy = ({ maxLaunches }: SelectionLimits): Why => [
   `with it more than ${maxLaunches} launches would be measured`,
 ];
 
-/** Clusters with enough of the kernel's time, heaviest first, and those with less. */
-function clustersOf(kernel: RankedKernel, skip: number): { readonly wanted: Wanted[]; readonly small: NotMeasured[] } {
+interface Sorted {
+  /** Clusters with enough of the kernel's time, heaviest first. */
+  readonly wanted: Wanted[];
+  readonly small: NotMeasured[];
+  /** Those of which the other run has no launch. */
+  readonly missing: NotMeasured[];
+}
+
+function clustersOf(kernel: RankedKernel, { skip, run }: SelectionLimits): Sorted {
   const all = kernel.clusters.flatMap((cluster): Wanted[] => {
     if (cluster.launches.length === 0) return [];
     const median = medianOf(cluster.launches);
     const total = cluster.launches.reduce((sum, { duration_ns }) => sum + duration_ns, 0);
-    return [{ kernel, cluster, median, total, candidates: near(cluster.launches, median, skip) }];
+    const candidates = run?.candidates(kernel, cluster) ?? near(cluster.launches, median, skip);
+    return [{ kernel, cluster, median, total, candidates }];
   });
   const sum = all.reduce((time, { total }) => time + total, 0);
   all.sort((a, b) => b.total - a.total);
-  const wanted = all.filter(({ total }, at) => at === 0 || total >= CLUSTER_SHARE * sum);
-  const small = all
-    .slice(wanted.length)
-    .map(({ cluster, median, total }) =>
-      part(kernel, cluster, median, total, "small_cluster", "it holds less than a tenth of its kernel's time"),
-    );
-  return { wanted, small };
+  const heavy = all.filter(({ total }, at) => at === 0 || total >= CLUSTER_SHARE * sum);
+  const leave = (ones: readonly Wanted[], ...why: Why): NotMeasured[] =>
+    ones.map(({ cluster, median, total }) => part(kernel, cluster, median, total, ...why));
+  const unseen = heavy.filter(({ candidates }) => candidates.length === 0);
+  return {
+    wanted: heavy.filter(({ candidates }) => candidates.length > 0),
+    small: leave(all.slice(heavy.length), "small_cluster", "it holds less than a tenth of its kernel's time"),
+    missing: unseen.length === heavy.length ? [whole(kernel, ...NOT_LAUNCHED)] : leave(unseen, ...NOT_LAUNCHED),
+  };
 }
+
+const NOT_LAUNCHED: Why = [
+  "not_launched",
+  "the load that the counters were taken with made no launch of this shape and time",
+];
 
 /** The lower median: a launch has it. */
 function medianOf(launches: readonly TimelineLaunch[]): number {

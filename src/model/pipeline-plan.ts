@@ -14,6 +14,7 @@ export const NOT_MEASURED = [
   "small_cluster",
   "launch_limit",
   "argument_limit",
+  "not_launched",
   "hang",
   "fault",
 ] as const;
@@ -23,7 +24,9 @@ export const pipelinePlanSchema = z
   .object({
     timeline: z.object({
       tool: z.enum(["nsys"]),
-      window: z.enum(["from_start", "cuda_profiler_api"]).describe("which part of the program was recorded"),
+      window: z
+        .enum(["from_start", "cuda_profiler_api", "session"])
+        .describe("which part of the program was recorded; session: from nsys start to nsys stop"),
       program_s: z.number().describe("one run of the program under nsys"),
     }),
     kernels: z.number().int().describe("kernels that the timeline ranks"),
@@ -65,11 +68,13 @@ export const pipelinePlanSchema = z
     steps: z
       .array(
         z.object({
-          step: z.enum(["timeline", "export", "rank", "start", "counters"]),
+          step: z.enum(["timeline", "export", "rank", "start", "shapes", "survey", "counters"]),
           took_s: z.number(),
         }),
       )
-      .describe("in order; start: of the program for the counters, where it began beside the timeline"),
+      .describe(
+        "in order; start: of the program for the counters, where it began beside the timeline, or of an engine with its warm-up; shapes and survey: launches of an engine, looked at before the counters",
+      ),
     notes: z.array(z.string()).describe("what else is to be known of the plan, in words"),
   })
   .meta({ id: "PipelinePlan" });
