@@ -15,9 +15,9 @@ import { tellCapture } from "../src/profiles/capture.ts";
 import { putArtifact } from "../src/profiles/capture-artifacts.ts";
 import { finishCapture } from "../src/profiles/capture-outcome.ts";
 import type { ProfilePorts } from "../src/profiles/ports.ts";
-import { detectReport } from "../src/report/detect.ts";
 import { idParams } from "./parameters.ts";
 import { announcedSha256, BYTES, leaveBodiesUnread, RAW_BODY, withRawBody } from "./raw-body.ts";
+import { detectUpload } from "./upload-kinds.ts";
 
 /** A record with its plan and findings; more than other bodies may have. */
 const OUTCOME_LIMIT_BYTES = 8 * 1024 * 1024;
@@ -63,13 +63,13 @@ export const profileCaptureRoutes =
           tags: ["workers"],
           summary: "A worker ends a capture",
           description:
-            "The reports that it names are analysed. The same attempt's outcome again changes nothing and answers 200.",
+            "The reports and timelines that it names are analysed. The same attempt's outcome again changes nothing and answers 200.",
           params: idParams,
           body: outcomeSchema,
           response: { 200: json("The profile", profileSchema), ...problemResponses(...JSON_PROBLEMS) },
         },
       },
-      async (request) => finishCapture(ports, request.params.id, request.body, detectReport),
+      async (request) => finishCapture(ports, request.params.id, request.body, detectUpload),
     );
 
     await app.register(artifactRoutes(ports));

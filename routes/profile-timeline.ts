@@ -18,10 +18,15 @@ export const profileTimelineRoutes =
           tags: ["profiles"],
           summary: "A timeline of the profile, byte for byte",
           description:
-            "Needs the permission `raw_artifacts` beside the role: timelines hold the environment, command lines and paths of the machine.",
+            "Needs the permission `raw_artifacts` beside the role: uploaded timelines hold the environment, command lines and paths of the machine. That of a capture does not: the worker takes them out before it hands the file in.",
           params: idParams,
           querystring: z.strictObject({
-            index: z.coerce.number().int().min(0).default(0).describe("which timeline, in the order of the request"),
+            index: z.coerce
+              .number()
+              .int()
+              .min(0)
+              .default(0)
+              .describe("which timeline, in the order of the request or the outcome"),
           }),
           ...RAW_FILE,
         },

@@ -21,7 +21,7 @@ const withoutService = {
 
 await rm(outdir, { recursive: true, force: true });
 const { metafile } = await build({
-  entryPoints: { "profile-kernel": `${root}cli/main.ts` },
+  entryPoints: { "profile-kernel": `${root}cli/main.ts`, "rank-process": `${root}workers/rank-process.ts` },
   outdir,
   bundle: true,
   splitting: true,

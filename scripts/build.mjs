@@ -60,6 +60,7 @@ await build({
     "worker-main": `${root}src/worker-main.ts`,
     check: `${root}workers/check.ts`,
     "analysis-thread": `${root}workers/analysis-thread.ts`,
+    "rank-process": `${root}workers/rank-process.ts`,
   },
   plugins: [parsedJson],
 });

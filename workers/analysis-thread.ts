@@ -20,6 +20,7 @@ import { DEFAULT_TIMELINE_LIMITS } from "../src/model/timeline.ts";
 import { boundedEvidence } from "../src/profiles/bounded-evidence.ts";
 import { readReport } from "../src/report/detect.ts";
 import { readTimeline } from "../src/timeline/detect.ts";
+import { answerParent } from "./reader-process.ts";
 
 /** Reads the files of a task and analyses them. Runs in a worker thread or process, apart from the service's loop. */
 async function run(task: AnalysisTask): Promise<AnalysisAnswer> {
@@ -111,12 +112,4 @@ if (parentPort !== null) {
   port.on("message", async (message: unknown) => {
     port.postMessage(await run(analysisTaskSchema.parse(message)));
   });
-} else {
-  // Signals that a terminal or service manager sends to all processes: the service decides what becomes of its analyses.
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {});
-  // The service is gone, and nobody wants the answer.
-  process.once("disconnect", () => process.exit());
-  process.once("message", async (message) => {
-    process.send?.(await run(analysisTaskSchema.parse(message)));
-  });
-}
+} else answerParent((task) => run(analysisTaskSchema.parse(task)));

@@ -1,6 +1,8 @@
-import { constants } from "node:fs";
+import { constants, createReadStream, createWriteStream } from "node:fs";
 import { open, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
 import { redactor } from "../src/base/redact.ts";
 
 /** Of each file of a log: the beginning says what was started, the end how it ended. */
@@ -59,4 +61,11 @@ async function readEnds(path: string): Promise<string> {
   } finally {
     await file.close();
   }
+}
+
+/** A packed copy beside a file. */
+export async function gzipped(path: string): Promise<string> {
+  const packed = `${path}.gz`;
+  await pipeline(createReadStream(path), createGzip({ level: 6 }), createWriteStream(packed, { mode: 0o600 }));
+  return packed;
 }

@@ -1,16 +1,19 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import type { PipelinePorts } from "../src/capture/capture-parts.ts";
 import { resumeLeftovers } from "../src/capture/dcgm.ts";
 import { endLeftovers } from "../src/capture/group.ts";
 import { readGpus } from "../src/capture/nvidia-smi.ts";
 import type { NvidiaSmi } from "../src/capture/nvidia-smi-query.ts";
-import { type NcuTool, readTools } from "../src/capture/tools.ts";
+import { type NcuTool, type NsysTool, readTools } from "../src/capture/tools.ts";
 import { readWorkloads, workloadsProblemText } from "../src/capture/workloads.ts";
 import { declareWorkloads, type FileHasher, openFileHasher } from "../src/capture/workloads-declared.ts";
 import { type Config, ConfigError } from "../src/config.ts";
 import type { DeclaredWorkload, WorkerGpu, WorkerRegistration } from "../src/model/worker.ts";
 import type { WorkloadsFile } from "../src/model/workload.ts";
+import type { AnalysisLimits } from "./analysis-failures.ts";
+import { pipelineAsk } from "./capture-ask.ts";
 import { ownedNames, removeLeftFolders } from "./capture-folders.ts";
 
 /** What workloads.yaml says now. */
@@ -25,6 +28,8 @@ export interface WorkerHost {
   readonly pool: string;
   readonly gpus: readonly WorkerGpu[];
   readonly ncu: NcuTool;
+  /** Null: this host has none, and full pipelines of programs are refused. */
+  readonly nsys: NsysTool | null;
   readonly nvidiaSmi: NvidiaSmi;
   /** Folder of workloads.yaml: relative paths in it start there. */
   readonly workloadsFolder: string;
@@ -36,6 +41,10 @@ export interface WorkerHost {
     readonly tmp: string;
     readonly home: string;
   };
+  /** Counters that a full pipeline asks of this ncu. */
+  pipelineAsk(): Promise<PipelinePorts["ask"]>;
+  /** What reading and ranking a timeline may take. */
+  readonly ranking: AnalysisLimits;
   /** Name of a folder of this process in `attempts` or `engines`: those of a worker that died are removed by the next. */
   owned(name: string): string;
   /** Reads workloads.yaml again. The error is a sentence; what was read before still holds then. */
@@ -44,7 +53,10 @@ export interface WorkerHost {
   registration(version: string, profileId: string | null, stopping: boolean): WorkerRegistration;
 }
 
-type HostSettings = Pick<Config, "WORKER_ID" | "WORKER_POOL" | "DATA_DIR" | "NCU" | "NSYS" | "NVIDIA_SMI"> & {
+type HostSettings = Pick<
+  Config,
+  "WORKER_ID" | "WORKER_POOL" | "DATA_DIR" | "NCU" | "NSYS" | "NVIDIA_SMI" | "ANALYSIS_TIMEOUT_S" | "ANALYSIS_MEMORY_MB"
+> & {
   readonly WORKLOADS_FILE: string;
 };
 
@@ -62,6 +74,9 @@ export async function openWorkerHost(config: HostSettings, warn: (message: strin
     throw new ConfigError(`${tools.ncu.error} \`profile-kernel worker check\` looks at the whole host.`);
   const ncu = tools.ncu.value;
   const nsys = tools.nsys.ok ? tools.nsys.value : null;
+  if (!tools.nsys.ok) warn(`no full pipelines on this host: ${tools.nsys.error}`);
+  // Takes seconds, and nobody waits for it until a full pipeline is asked for.
+  const asked = pipelineAsk(ncu.path);
   const workloadsPath = resolve(config.WORKLOADS_FILE);
   const workloadsFolder = dirname(workloadsPath);
   const hashFile = openFileHasher();
@@ -90,7 +105,10 @@ export async function openWorkerHost(config: HostSettings, warn: (message: strin
     pool: config.WORKER_POOL,
     gpus: gpus.value,
     ncu,
+    nsys,
     nvidiaSmi,
+    pipelineAsk: () => asked,
+    ranking: { timeoutMs: config.ANALYSIS_TIMEOUT_S * 1000, memoryMb: config.ANALYSIS_MEMORY_MB },
     workloadsFolder,
     folders,
     owned: await ownedNames(),

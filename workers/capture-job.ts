@@ -3,9 +3,11 @@ import { mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { redactor } from "../src/base/redact.ts";
 import { capture } from "../src/capture/capture.ts";
-import { type Capture, DISK_FLOOR_BYTES, nothing } from "../src/capture/capture-parts.ts";
+import { type Capture, DISK_FLOOR_BYTES, nothing, type PipelinePorts } from "../src/capture/capture-parts.ts";
 import { withCountersFree } from "../src/capture/dcgm.ts";
 import { childEnvironment, injectionSlot, secretValues } from "../src/capture/environment.ts";
+import { isFullPipeline } from "../src/capture/kernel-filter.ts";
+import { nsysMissing } from "../src/capture/nsys-outcome.ts";
 import { readGpuStates } from "../src/capture/nvidia-smi.ts";
 import { placeholdersOf } from "../src/capture/placeholders.ts";
 import { preflight } from "../src/capture/preflight.ts";
@@ -22,9 +24,10 @@ import { benchmarkWorkloadSchema, type Workload } from "../src/model/workload.ts
 import type { WakeUps } from "../src/queue/wake-ups.ts";
 import { ApiRefusedError, type CaptureApi, SupersededError, untilAnswered } from "./capture-api.ts";
 import { type Conversation, converse } from "./capture-conversation.ts";
-import { writeLog } from "./capture-files.ts";
+import { gzipped, writeLog } from "./capture-files.ts";
 import type { WorkerHost } from "./capture-host.ts";
 import { leaseGpus } from "./capture-lease.ts";
+import { rankCapture } from "./capture-rank.ts";
 import { group, summarize } from "./capture-survey.ts";
 
 export interface CaptureJobPorts {
@@ -91,6 +94,8 @@ class CaptureJob {
   #secrets: readonly string[] = [];
   #preflight: CaptureRecord["preflight"] = [];
   readonly #findings: Finding[] = [];
+  /** Timelines that no longer tell of the host. */
+  readonly #cleanTimelines = new Set<string>();
 
   constructor(ports: CaptureJobPorts, talk: Conversation, folder: string) {
     this.#ports = ports;
@@ -145,6 +150,9 @@ class CaptureJob {
     const { stop, order } = this.#talk;
     const { request } = order;
     const budgetS = request.max_duration_s;
+    // An hour's wait for a GPU would be for nothing.
+    if (host.nsys === null && workload.kind === "benchmark" && isFullPipeline(request.target))
+      return nothing(nsysMissing(), order);
     const candidates = host.gpus.filter((gpu) => fits(gpu, request.gpu));
     if (candidates.length < workload.gpus) return nothing(tooFewGpus(workload, candidates.length, request.gpu), order);
 
@@ -209,9 +217,9 @@ class CaptureJob {
         summarize: (path) => summarize(path, request.target),
         group,
         pipeline: {
-          nsys: null,
-          ask: { sections: [], metrics: [] },
-          rank: () => Promise.reject(new Error("timelines of captures are not ranked yet")),
+          nsys: host.nsys?.path ?? null,
+          ask: await host.pipelineAsk(),
+          rank: (path) => this.#rank(path, request),
         },
         stop,
         deadline: budgetS === undefined ? null : this.#leasedAt + budgetS * 1000,
@@ -242,6 +250,18 @@ class CaptureJob {
       // The GPU is free while files are handed in.
       if (!engines.holds(lease)) await lease.release();
     }
+  }
+
+  async #rank(path: string, { top_n, window }: ResolvedRequest): ReturnType<PipelinePorts["rank"]> {
+    const task = {
+      path,
+      top_n,
+      window: window === undefined ? null : "step" in window ? { step: Number(window.step) } : window,
+      secrets: [...this.#secrets],
+    };
+    const ranked = await rankCapture(task, this.#ports.host.ranking, this.#talk.stop);
+    if (ranked.ok) this.#cleanTimelines.add(path);
+    return ranked;
   }
 
   /** Waits its turn. A worker that is to stop gives the profile back instead: another one may get GPUs sooner. */
@@ -283,9 +303,11 @@ class CaptureJob {
         await put("log", log).catch((error) => this.#ports.warn("the log could not be handed in", error));
       const report = result?.report ?? null;
       if (report !== null) await put("report-0", report);
+      const timeline = await this.#handInTimeline(result?.timeline ?? null, put);
       if (result === null || canceled) return;
+      const files = { reports: report === null ? [] : ["report-0"], timelines: timeline === null ? [] : [timeline] };
       await untilAnswered(
-        () => api.outcome(profileId, this.#outcome(result, workload, sha256, report === null ? [] : ["report-0"])),
+        () => api.outcome(profileId, this.#outcome(result, workload, sha256, files)),
         limitMs,
         signal,
       );
@@ -293,12 +315,28 @@ class CaptureJob {
       if (error instanceof SupersededError || canceled) return;
       if (!(error instanceof ApiRefusedError) || result === null) throw error;
       const failure = uploadFailed(error);
-      const outcome = this.#outcome({ ...result, ended: "failed", failure, report: null }, workload, sha256, []);
+      const none = { reports: [], timelines: [] };
+      const outcome = this.#outcome({ ...result, ended: "failed", failure, report: null }, workload, sha256, none);
       await untilAnswered(() => api.outcome(profileId, outcome), limitMs, signal);
     }
   }
 
-  #outcome(result: CaptureYield, workload: Workload | null, sha256: string | null, reports: string[]): Outcome {
+  /** Packed: of a million launches some 100 MB, of which gzip leaves a quarter. Its name; null: there is none to hand in. */
+  async #handInTimeline(
+    path: string | null,
+    put: (name: string, path: string) => Promise<void>,
+  ): Promise<string | null> {
+    if (path === null || !this.#cleanTimelines.has(path)) return null;
+    await put("timeline-0", await gzipped(path));
+    return "timeline-0";
+  }
+
+  #outcome(
+    result: CaptureYield,
+    workload: Workload | null,
+    sha256: string | null,
+    files: Pick<Outcome, "reports" | "timelines">,
+  ): Outcome {
     const { host } = this.#ports;
     const { order, attempt } = this.#talk;
     const lease = this.#lease;
@@ -312,7 +350,7 @@ class CaptureJob {
       ended: result.ended,
       failure: result.failure,
       findings: [...this.#findings, ...result.findings].slice(0, 1000),
-      reports,
+      ...files,
       record: {
         worker_id: host.workerId,
         attempt,
@@ -321,7 +359,7 @@ class CaptureJob {
         workload_sha256: sha256,
         lease: lease && { id: lease.id, token: lease.token, gpus: [...lease.gpus], waited_s: lease.waitedS },
         gpus: gpus.map(({ uuid, name, driver_version }) => ({ uuid, name, driver_version })),
-        tools: { ncu: host.ncu.version, nsys: null },
+        tools: { ncu: host.ncu.version, nsys: host.nsys?.version ?? null },
         preflight: this.#preflight,
         own_time_s: this.#ownTimeS,
         ...result.parts,

@@ -31,11 +31,15 @@ export async function summarize(path: string, target: string): Promise<Result<Re
   if (!matches.ok) return err({ code: "malformed", message: matches.error, hint: "give another target", evidence: {} });
 
   const counts = new Map<string, number>();
+  const mangledCounts = new Map<string, number>();
   const matching: SeenLaunch[] = [];
   for (const launch of launches) {
     const functionName = functionOf(launch);
     const ordinal = (counts.get(functionName) ?? 0) + 1;
     counts.set(functionName, ordinal);
+    const { mangled } = launch.names;
+    const mangledOrdinal = mangled === null ? 0 : (mangledCounts.get(mangled) ?? 0) + 1;
+    if (mangled !== null) mangledCounts.set(mangled, mangledOrdinal);
     if (launch.failure !== null || !matches.value(launch.names)) continue;
     const duration = reportedDuration(launch);
     const { grid, block } = launch;
@@ -46,6 +50,7 @@ export async function summarize(path: string, target: string): Promise<Result<Re
       grid,
       block,
       duration_ns: duration !== null && duration.ns > 0 ? duration.ns : null,
+      mangled: mangled === null ? null : { name: mangled, ordinal: mangledOrdinal },
     });
   }
   return ok({

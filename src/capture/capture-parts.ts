@@ -17,11 +17,16 @@ import type { CaptureYield } from "./yield.ts";
 export interface PipelinePorts {
   /** Path of nsys; null: this host has none. */
   readonly nsys: string | null;
-  /** Counters that the analyses declare (`metricsToAsk`). */
-  readonly ask: { readonly sections: readonly string[]; readonly metrics: readonly string[] };
+  /** Counters that the analyses declare (`metricsToAsk`); what was left out of them, in words. */
+  readonly ask: {
+    readonly sections: readonly string[];
+    readonly metrics: readonly string[];
+    readonly notes: readonly string[];
+  };
   /**
-   * Reads an export of nsys, judges whether it can be trusted, and ranks its kernels, most time first. The error's code
-   * `timeline_no_kernels` has the recording made once more.
+   * Reads an export of nsys, judges whether it can be trusted, and ranks its kernels, most time first. Where that went
+   * well the file holds no more of the machine (environment, command lines, paths), and may be handed in: no other file
+   * may. The error's code `timeline_no_kernels` has the recording made once more.
    */
   rank(timelinePath: string): Promise<Result<readonly RankedKernel[], PipelineFailure>>;
 }

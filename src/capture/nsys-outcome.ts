@@ -2,10 +2,21 @@ import type { Failure } from "../model/profile.ts";
 import type { StopReason } from "./ncu-run.ts";
 import type { NsysEndedBy, NsysRun } from "./nsys-run.ts";
 
-/** As `Failure`, with codes of timelines too. */
-export type PipelineFailure = Omit<Failure, "code"> & { readonly code: string };
+/** Of a step of a pipeline; those of the ranking are `timeline_…`. */
+export type PipelineFailure = Failure;
 
-const ENDED: Readonly<Record<Exclude<NsysEndedBy, "itself">, readonly [string, string, string, boolean]>> = {
+/** Before anything starts. */
+export const nsysMissing = (): PipelineFailure => ({
+  code: "tool_missing",
+  message: "A full pipeline needs a timeline, and this host has no Nsight Systems (nsys).",
+  hint: "Install Nsight Systems on the GPU host, or set NSYS to its path and start the worker again; `profile-kernel worker check` says whether it is found. Kernels by their name can be profiled without it.",
+  retryable: false,
+  evidence: {},
+});
+
+const ENDED: Readonly<
+  Record<Exclude<NsysEndedBy, "itself">, readonly [PipelineFailure["code"], string, string, boolean]>
+> = {
   time_limit: [
     "capture_timeout",
     "was ended at its time limit",

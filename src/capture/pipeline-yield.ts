@@ -1,56 +1,50 @@
+import type { CaptureRecord } from "../model/capture.ts";
 import type { Finding } from "../model/finding.ts";
+import type { PipelinePlan } from "../model/pipeline-plan.ts";
+import type { Failure } from "../model/profile.ts";
 import type { BenchmarkWorkload } from "../model/workload.ts";
-import type { EndedBy } from "./ncu-run.ts";
-import type { PipelineFailure } from "./nsys-outcome.ts";
-import type { ChosenCluster, NotMeasured, RankedKernel } from "./pipeline-selection.ts";
+import type { NcuRun } from "./ncu-run.ts";
+import type { NsysRun } from "./nsys-run.ts";
+import type { RankedKernel } from "./pipeline-selection.ts";
 
-export interface PipelineStep {
-  readonly step: "timeline" | "export" | "rank" | "counters";
-  readonly took_s: number;
-  /** Of a tool: its command line as it may be shown, and how it ended. */
-  readonly run: {
-    readonly tool: "nsys" | "ncu";
-    readonly argv: readonly string[];
-    readonly exit_code: number | null;
-    readonly signal: string | null;
-    readonly ended_by: EndedBy;
-    readonly launches: number | null;
-  } | null;
+type RecordedRun = CaptureRecord["runs"][number];
+export type PlannedStep = PipelinePlan["steps"][number];
+
+/** What the tools of a pipeline did, in order: the steps of its plan, and their runs for the record. */
+export class PipelineLog {
+  readonly steps: PlannedStep[] = [];
+  readonly runs: RecordedRun[] = [];
+  readonly findings: Finding[] = [];
+
+  /** Of work without a tool. */
+  step(step: PlannedStep["step"], tookMs: number): void {
+    this.steps.push({ step, took_s: tookMs / 1000 });
+  }
+
+  nsys(purpose: "timeline" | "export", run: NsysRun): void {
+    this.step(purpose, run.tookMs);
+    this.runs.push({ ...common(run), tool: "nsys", purpose, first_launch_after_s: null, launches: null });
+  }
+
+  /** @param launches Launches in its report; null: there is none. */
+  ncu(run: NcuRun, launches: number | null): void {
+    this.step("counters", run.tookMs);
+    const after = run.firstLaunchAfterMs;
+    const first_launch_after_s = after === null ? null : after / 1000;
+    this.runs.push({ ...common(run), tool: "ncu", purpose: "counters", first_launch_after_s, launches });
+  }
 }
 
-export interface PipelinePlan {
-  /** Kernels that the timeline ranks. */
-  readonly kernels: number;
-  readonly chosen: readonly ChosenCluster[];
-  readonly left_out: readonly NotMeasured[];
-  /** More of them than are listed. */
-  readonly left_out_more: number;
-  /** Launches that ncu was asked for: names x ordinals. */
-  readonly launches: number;
-  readonly names: number;
-  readonly ordinals: readonly number[];
-  readonly passes: number | null;
-  /** What bounds the launches, in words. */
-  readonly reason: string;
-}
-
-export interface PipelineYield {
-  readonly ended: "completed" | "partial" | "failed";
-  readonly failure: PipelineFailure | null;
-  readonly findings: readonly Finding[];
-  /** Export of nsys, as SQLite: it holds the environment of the program and is no file to show. */
-  readonly timeline: string | null;
-  /** Report of ncu. */
-  readonly report: string | null;
-  /** Null: the timeline gave no ranking. */
-  readonly plan: PipelinePlan | null;
-  readonly steps: readonly PipelineStep[];
-  /** The line that says that the program is warm, where it was declared and seen. */
-  readonly warm_line: string | null;
-}
+const common = ({ argv, exit, endedBy, tookMs }: NcuRun | NsysRun) => ({
+  argv: [...argv],
+  exit_code: exit.code,
+  signal: exit.signal,
+  ended_by: endedBy,
+  took_s: tookMs / 1000,
+});
 
 /** The timeline stands, and no launch got counters. */
-export const budgetSpent = (): PipelineFailure => ({
+export const budgetSpent = (): Failure => ({
   code: "capture_timeout",
   message: "The budget of the request was spent before counters could be taken; the timeline stands.",
   hint: "Raise max_duration_s.",

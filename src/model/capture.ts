@@ -190,6 +190,11 @@ export const outcomeSchema = z
     failure: failureSchema.nullable(),
     findings: z.array(findingSchema).max(1000),
     reports: z.array(artifactNameSchema).max(64).describe("artifacts to analyse, in order"),
+    timelines: z
+      .array(artifactNameSchema)
+      .max(64)
+      .default([])
+      .describe("artifacts that are timelines of the run, one a rank; what tells of the host is taken out of them"),
     record: captureRecordSchema,
   })
   .meta({ id: "Outcome" });

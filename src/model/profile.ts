@@ -57,6 +57,7 @@ export const FAILURE_CODES = [
   "counters_invalid",
   "ncu_usage",
   "ncu_failed",
+  "nsys_failed",
   "application_failed",
   "application_crashed",
   "kernel_fault",

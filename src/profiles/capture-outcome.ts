@@ -6,9 +6,10 @@ import type { Connection } from "../db/database.ts";
 import { changeState, type ProfileRow, profileById } from "../db/profiles.ts";
 import { addStoredReportBytes, insertProfileReports, insertReport, reportBySha256 } from "../db/reports.ts";
 import type { CaptureEnd, Outcome } from "../model/capture.ts";
-import type { Failure, Profile } from "../model/profile.ts";
+import type { Failure, Profile, UploadFormat } from "../model/profile.ts";
 import { type RefusalItem, RefusedError } from "../model/refusal.ts";
-import type { Compression, ReportFormat } from "../model/report.ts";
+import type { Compression } from "../model/report.ts";
+import { isTimelineKind } from "../model/timeline.ts";
 import { ANALYZING } from "./analysis.ts";
 import { boundedEvidence } from "./bounded-evidence.ts";
 import { failCapture, holding, IN_CAPTURE, superseded } from "./capture.ts";
@@ -17,10 +18,10 @@ import { queueOf } from "./job-queue.ts";
 import type { Detect, ProfilePorts } from "./ports.ts";
 import { profileView } from "./view.ts";
 
-/** An artifact that is a report, as far as its first bytes tell. */
-interface CapturedReport {
+/** An artifact that is a report or a timeline, as far as its first bytes tell. */
+interface CapturedFile {
   readonly artifact: ProfileArtifactRow;
-  readonly format: ReportFormat;
+  readonly format: UploadFormat;
   readonly compression: Compression;
 }
 
@@ -34,15 +35,15 @@ export async function finishCapture(
   ports: ProfilePorts,
   id: string,
   outcome: Outcome,
-  detect: Detect,
+  detect: Detect<UploadFormat>,
 ): Promise<Profile> {
   const repeated = await handedInBefore(ports.database.kysely, id, outcome);
   if (repeated) return profileView(repeated);
   const row = await holding(ports, id, outcome);
-  const reports = await capturedReports(ports, row, outcome, detect);
+  const files = await capturedFiles(ports, row, outcome, detect);
   // Why a capture ended early says more than that its report cannot be read.
   const failure =
-    "failure" in reports ? (outcome.failure ?? reports.failure) : outcome.ended === "failed" ? outcome.failure : null;
+    "failure" in files ? (outcome.failure ?? files.failure) : outcome.ended === "failed" ? outcome.failure : null;
   const end: CaptureEnd = {
     attempt: outcome.attempt,
     ended: failure === null ? outcome.ended : "failed",
@@ -65,7 +66,7 @@ export async function finishCapture(
       now_ms: now,
       columns: { capture, progress: JSON.stringify(ANALYZING) },
     });
-    if (changed && !("failure" in reports)) await addReports(transaction, row, reports, now);
+    if (changed && !("failure" in files)) await addFiles(transaction, row, files, now);
     return changed;
   });
   if (!changed) return profileView(await endedMeanwhile(ports, id, outcome));
@@ -94,13 +95,13 @@ async function endedMeanwhile(ports: ProfilePorts, id: string, outcome: Outcome)
   throw row ? superseded(row) : new RefusedError("not_found", `There is no profile ${id}.`);
 }
 
-/** The reports of an outcome in its order, each once; or why the profile fails though the capture did not. */
-async function capturedReports(
+/** The reports, then the timelines of an outcome in its order, each once; or why the profile fails though the capture did not. */
+async function capturedFiles(
   ports: ProfilePorts,
   { id }: ProfileRow,
   outcome: Outcome,
-  detect: Detect,
-): Promise<readonly CapturedReport[] | { readonly failure: Failure }> {
+  detect: Detect<UploadFormat>,
+): Promise<readonly CapturedFile[] | { readonly failure: Failure }> {
   const artifacts = new Map(
     (await artifactsOfProfile(ports.database.kysely, id)).map((artifact) => [artifact.name, artifact]),
   );
@@ -115,23 +116,37 @@ async function capturedReports(
     );
   }
   if (outcome.ended === "failed") return [];
-  const reports = new Map<string, CapturedReport>();
-  for (const name of outcome.reports) {
-    const artifact = artifacts.get(name);
-    // The same bytes under two names: their launches must not count twice.
-    if (!artifact || reports.has(artifact.sha256)) continue;
-    const detected = await look(ports, artifact, detect);
-    if ("failure" in detected) return detected;
-    reports.set(artifact.sha256, { artifact, ...detected });
+  const files = new Map<string, CapturedFile>();
+  for (const [names, isTimeline] of [
+    [outcome.reports, false],
+    [outcome.timelines, true],
+  ] as const) {
+    for (const name of names) {
+      const artifact = artifacts.get(name);
+      // The same bytes under two names: their launches must not count twice.
+      if (!artifact || files.has(artifact.sha256)) continue;
+      const detected = await look(ports, artifact, detect);
+      if ("failure" in detected) return detected;
+      if (isTimelineKind(detected.format) !== isTimeline) return { failure: otherKind(artifact, detected.format) };
+      files.set(artifact.sha256, { artifact, ...detected });
+    }
   }
-  return [...reports.values()];
+  return [...files.values()];
 }
+
+const otherKind = ({ name, sha256 }: ProfileArtifactRow, format: UploadFormat): Failure => ({
+  code: isTimelineKind(format) ? "report_unreadable" : "timeline_unreadable",
+  message: `The file ${name} of this profile is ${format}, and was named as ${isTimelineKind(format) ? "a report" : "a timeline"}.`,
+  hint: "This is a fault of the worker: give it the version of the service.",
+  retryable: false,
+  evidence: { artifact: name, sha256, format },
+});
 
 async function look(
   ports: ProfilePorts,
   { name, sha256, storage_key }: ProfileArtifactRow,
-  detect: Detect,
-): Promise<{ readonly format: ReportFormat; readonly compression: Compression } | { readonly failure: Failure }> {
+  detect: Detect<UploadFormat>,
+): Promise<{ readonly format: UploadFormat; readonly compression: Compression } | { readonly failure: Failure }> {
   try {
     const detected = await detect(openFile(await ports.artifacts.localPath(storage_key)));
     if (detected.ok) return detected.value;
@@ -160,13 +175,13 @@ async function look(
 }
 
 function contradictions(outcome: Outcome, artifacts: ReadonlyMap<string, ProfileArtifactRow>): RefusalItem[] {
-  const { ended, failure, reports, record } = outcome;
+  const { ended, failure, reports, timelines, record } = outcome;
   const wrong = (pointer: string, detail: string): RefusalItem => ({ pointer, code: "validation_failed", detail });
   const errors: RefusalItem[] = [];
   if (ended === "completed" && failure !== null)
     errors.push(wrong("/failure", "given with `completed`; expected null"));
   if (ended !== "completed" && failure === null) errors.push(wrong("/failure", `given: null; \`${ended}\` needs one`));
-  if (ended !== "failed" && reports.length === 0) {
+  if (ended !== "failed" && reports.length + timelines.length === 0) {
     errors.push(wrong("/reports", `given: none; \`${ended}\` needs at least one`));
   }
   for (const field of ["worker_id", "attempt"] as const) {
@@ -175,14 +190,15 @@ function contradictions(outcome: Outcome, artifacts: ReadonlyMap<string, Profile
       wrong(`/record/${field}`, `given: ${record[field]}; expected ${outcome[field]}, as outside the record`),
     );
   }
-  for (const [position, name] of reports.entries()) {
-    if (name === "log") errors.push(wrong(`/reports/${position}`, 'given: "log"; a log is not analysed'));
+  const named = [
+    ...reports.map((name, position) => ({ name, pointer: `/reports/${position}` })),
+    ...timelines.map((name, position) => ({ name, pointer: `/timelines/${position}` })),
+  ];
+  for (const { name, pointer } of named) {
+    if (name === "log") errors.push(wrong(pointer, 'given: "log"; a log is not analysed'));
     else if (!artifacts.has(name)) {
       errors.push(
-        wrong(
-          `/reports/${position}`,
-          `given: "${name}"; no such file was handed in by PUT /profiles/{id}/artifacts/${name}`,
-        ),
+        wrong(pointer, `given: "${name}"; no such file was handed in by PUT /profiles/{id}/artifacts/${name}`),
       );
     }
   }
@@ -190,16 +206,16 @@ function contradictions(outcome: Outcome, artifacts: ReadonlyMap<string, Profile
 }
 
 /** Their bytes were counted when they came in. */
-async function addReports(
+async function addFiles(
   transaction: Connection,
   { id, owner_key_id }: ProfileRow,
-  reports: readonly CapturedReport[],
+  files: readonly CapturedFile[],
   now: number,
 ): Promise<void> {
   // The lock under which hashes are looked at.
   await addStoredReportBytes(transaction, 0);
   const ids: string[] = [];
-  for (const { artifact, format, compression } of reports) {
+  for (const { artifact, format, compression } of files) {
     const { sha256, bytes, storage_key } = artifact;
     const existing = await reportBySha256(transaction, sha256);
     const reportId = existing?.id ?? uuidv7();

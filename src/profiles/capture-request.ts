@@ -9,19 +9,22 @@ const PLAIN_NAME = /^[A-Za-z0-9][A-Za-z0-9_.:]{0,255}$/;
 /** What is wrong with a request that is to be captured, beside what any request may have wrong. */
 export function captureErrors(request: ProfileRequest, isFullPipeline: boolean): RefusalItem[] {
   const errors: RefusalItem[] = [];
-  if (isFullPipeline) {
-    errors.push(
-      wrong(
-        "/target",
-        "the full pipeline of a workload needs a timeline of it, which this version does not take; give the name of a kernel or a /pattern/, or `full pipeline` with a source of kind `report`",
-      ),
-    );
-  }
   if (request.rank !== undefined && request.rank !== 0) {
     errors.push(wrong("/rank", `given: ${request.rank}; this version profiles rank 0 only; leave it out`));
   }
-  return [...errors, ...ncuErrors(request.ncu)];
+  return [...errors, ...(isFullPipeline ? pipelineErrors(request.ncu) : ncuErrors(request.ncu))];
 }
+
+/** Verdicts of many kernels rest on the same counters; controls of cache and clocks hold for all of them. */
+const pipelineErrors = (ncu: ProfileRequest["ncu"]): RefusalItem[] =>
+  (["set", "sections", "metrics"] as const)
+    .filter((field) => ncu?.[field] !== undefined)
+    .map((field) =>
+      wrong(
+        `/ncu/${field}`,
+        "a full pipeline takes the counters that its verdicts need; leave it out, or give the name of a kernel as the target",
+      ),
+    );
 
 function ncuErrors(ncu: ProfileRequest["ncu"]): RefusalItem[] {
   const { set, sections = [], metrics = [] } = ncu ?? {};

@@ -33,7 +33,7 @@ export function resolveRequest(request: ProfileRequest, targets: Targets): Resol
   const errors = [
     ...targetErrors(request, targets),
     ...engineErrors(request),
-    ...unsupported(request),
+    ...unsupported(request, pipeline),
     ...(request.source?.kind === "report" ? [] : captureErrors(request, pipeline)),
   ];
   if (errors.length > 0) throw invalid(errors);
@@ -140,7 +140,7 @@ const hasTimelines = ({ source }: ProfileRequest): boolean =>
   source?.kind === "report" && (source.timeline_ids?.length ?? 0) > 0;
 
 /** What would change the answer and cannot be done yet is refused, not passed over. */
-function unsupported(request: ProfileRequest): RefusalItem[] {
+function unsupported(request: ProfileRequest, pipeline: boolean): RefusalItem[] {
   const refuse = (field: string, detail: string): RefusalItem => ({
     pointer: `/${field}`,
     code: "validation_failed",
@@ -153,7 +153,8 @@ function unsupported(request: ProfileRequest): RefusalItem[] {
       errors.push(refuse(field, "says how to measure, and what is uploaded was measured already; leave it out"));
     }
   }
-  if (request.window !== undefined && !hasTimelines(request)) {
+  const isRecorded = pipeline && request.source?.kind !== "report";
+  if (request.window !== undefined && !hasTimelines(request) && !isRecorded) {
     errors.push(
       refuse(
         "window",

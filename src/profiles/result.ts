@@ -47,7 +47,7 @@ export interface ReportFile {
  */
 export async function getProfileReport(ports: ProfilePorts, id: string, position: number): Promise<ReportFile> {
   const analysed = await reportsOfProfile(ports.database.kysely, id);
-  const reports = analysed.length > 0 ? analysed : await capturedReports(ports, id);
+  const reports = analysed.length > 0 ? analysed : await capturedFiles(ports, id, "report-");
   const report = reports[position];
   if (report) return report;
   await getProfile(ports, id);
@@ -58,11 +58,13 @@ export async function getProfileReport(ports: ProfilePorts, id: string, position
 }
 
 /**
- * A timeline of a profile, by its place in the request.
+ * A timeline of a profile, by its place in the request or in the outcome. Of a capture it is without what tells of the
+ * host: its worker took that out.
  * @throws RefusedError `not_found`
  */
 export async function getProfileTimeline(ports: ProfilePorts, id: string, position: number): Promise<ReportFile> {
-  const timelines = await timelinesOfProfile(ports.database.kysely, id);
+  const analysed = await timelinesOfProfile(ports.database.kysely, id);
+  const timelines = analysed.length > 0 ? analysed : await capturedFiles(ports, id, "timeline-");
   const timeline = timelines[position];
   if (timeline) return timeline;
   await getProfile(ports, id);
@@ -72,11 +74,11 @@ export async function getProfileTimeline(ports: ProfilePorts, id: string, positi
   );
 }
 
-async function capturedReports(ports: ProfilePorts, id: string): Promise<ReportFile[]> {
-  const number = (name: string): number => Number(name.slice("report-".length));
+async function capturedFiles(ports: ProfilePorts, id: string, prefix: "report-" | "timeline-"): Promise<ReportFile[]> {
+  const number = (name: string): number => Number(name.slice(prefix.length));
   const artifacts = await artifactsOfProfile(ports.database.kysely, id);
   return artifacts
-    .filter(({ name }) => name.startsWith("report-"))
+    .filter(({ name }) => name.startsWith(prefix))
     .sort((a, b) => number(a.name) - number(b.name))
     .map(({ sha256, bytes, storage_key }) => ({ sha256, bytes, storage_key, format: null, compression: null }));
 }

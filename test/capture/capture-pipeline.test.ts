@@ -8,8 +8,10 @@ import { metricsToAsk } from "../../src/analysis/ask.ts";
 import { measurableKernels } from "../../src/analysis/timeline/measurable.ts";
 import { rankTimeline } from "../../src/analysis/timeline/rank.ts";
 import { err, ok } from "../../src/base/result.ts";
-import { capturePipeline, type PipelineCapture } from "../../src/capture/capture-pipeline.ts";
+import type { PipelinePorts } from "../../src/capture/capture-parts.ts";
+import { captureBenchmarkPipeline } from "../../src/capture/capture-pipeline.ts";
 import { isCollective } from "../../src/capture/kernel-filter.ts";
+import type { ProgramCapture } from "../../src/capture/pipeline-timeline.ts";
 import { resolvedRequestSchema } from "../../src/model/profile.ts";
 import { DEFAULT_TIMELINE_LIMITS } from "../../src/model/timeline.ts";
 import { benchmarkWorkloadSchema } from "../../src/model/workload.ts";
@@ -31,24 +33,35 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 /** As the worker will rank: the reader, then the analysis. */
-const rank: PipelineCapture["rank"] = async (path) => {
+const rank: PipelinePorts["rank"] = async (path) => {
   const read = await readNsysSqlite(path, "none", DEFAULT_TIMELINE_LIMITS);
   if (!read.ok) return err({ ...none(), message: read.error.message });
   const ranking = rankTimeline([read.value], { isCollective: ({ display }) => isCollective(display) });
   if (!ranking.ok) return err({ ...none(), code: ranking.error.code, message: ranking.error.message });
   return ok(measurableKernels(read.value, ranking.value.kernels));
 };
-const none = () => ({ code: "timeline_no_kernels", message: "no kernels", hint: "", retryable: false, evidence: {} });
+const none = () =>
+  ({ code: "timeline_no_kernels", message: "no kernels", hint: "", retryable: false, evidence: {} }) as const;
 
 interface Given {
   readonly env?: Record<string, string>;
   readonly workload?: object;
   readonly request?: object;
-  readonly more?: Partial<PipelineCapture>;
+  readonly more?: Partial<ProgramCapture>;
+  readonly ports?: Partial<PipelinePorts>;
 }
 
-const start = ({ env = {}, workload = {}, request = {}, more = {} }: Given = {}) =>
-  capturePipeline({
+const start = ({ env = {}, workload: fields = {}, request = {}, more = {}, ports = {} }: Given = {}) => {
+  const workload = benchmarkWorkloadSchema.parse({
+    kind: "benchmark",
+    name: "tiny",
+    model: "Tiny",
+    engine: "none",
+    argv: PROGRAM,
+    warm_up: { log_pattern: "warmup done" },
+    ...fields,
+  });
+  const options: ProgramCapture = {
     request: resolvedRequestSchema.parse({
       target: "full pipeline",
       model: "Tiny",
@@ -59,16 +72,7 @@ const start = ({ env = {}, workload = {}, request = {}, more = {} }: Given = {})
       objective: "bottleneck",
       ...request,
     }),
-    workload: benchmarkWorkloadSchema.parse({
-      kind: "benchmark",
-      name: "tiny",
-      model: "Tiny",
-      engine: "none",
-      argv: PROGRAM,
-      warm_up: { log_pattern: "warmup done" },
-      ...workload,
-    }),
-    nsys: here("../stand-in/nsys.mjs"),
+    workload,
     ncu: here("../stand-in/ncu.mjs"),
     env: {
       PATH: process.env.PATH ?? "",
@@ -82,9 +86,8 @@ const start = ({ env = {}, workload = {}, request = {}, more = {} }: Given = {})
     secrets: [],
     recordFolder: join(folder, "groups"),
     clockControl: null,
-    ask: metricsToAsk(null),
     summarize: (path) => summarize(path, "full pipeline"),
-    rank,
+    pipeline: { nsys: here("../stand-in/nsys.mjs"), ask: { ...metricsToAsk(null), notes: ["a note"] }, rank, ...ports },
     stop: new AbortController().signal,
     tell: () => {},
     onToolStart: () => {},
@@ -92,9 +95,12 @@ const start = ({ env = {}, workload = {}, request = {}, more = {} }: Given = {})
     get deadline() {
       return deadline;
     },
-  });
+  };
+  return captureBenchmarkPipeline(options, workload);
+};
 
-const steps = (result: Awaited<ReturnType<typeof start>>): string[] => result.steps.map(({ step }) => step);
+type Result = Awaited<ReturnType<typeof start>>;
+const steps = ({ parts }: Result): string[] => parts.runs.map(({ purpose }) => purpose);
 const leftNothing = (): void => expect(readdirSync(join(folder, "groups"))).toEqual([]);
 
 describe("a pipeline of a benchmark program", () => {
@@ -109,11 +115,16 @@ describe("a pipeline of a benchmark program", () => {
         },
       },
     });
-    expect(result).toMatchObject({ ended: "completed", failure: null, warm_line: "warmup done" });
-    expect(steps(result)).toEqual(["timeline", "export", "rank", "counters"]);
+    expect(result).toMatchObject({
+      ended: "completed",
+      failure: null,
+      parts: { warm_up: { evidence: expect.stringContaining("was seen") } },
+    });
+    expect(steps(result)).toEqual(["timeline", "export", "counters"]);
+    expect(result.parts.pipeline?.steps.map(({ step }) => step)).toEqual(["timeline", "export", "rank", "counters"]);
     expect([...new Set(said)]).toEqual(["timeline", "export", "rank", "counters"]);
     expect(started).toBe(1);
-    expect(result.plan).toMatchObject({
+    expect(result.parts.pipeline).toMatchObject({
       kernels: 5,
       names: 4,
       launches: 4,
@@ -121,14 +132,14 @@ describe("a pipeline of a benchmark program", () => {
       left_out_more: 0,
       passes: 38,
     });
-    expect(result.plan?.left_out).toEqual([
+    expect(result.parts.pipeline?.left_out).toEqual([
       expect.objectContaining({ reason: "collective", kernel: expect.stringMatching(/^ncclDevKernel/) }),
     ]);
-    const counters = result.steps.at(-1)?.run;
+    const counters = result.parts.runs.at(-1);
     expect(counters).toMatchObject({ tool: "ncu", launches: 4 });
     expect(counters?.argv).toContain("mangled");
     expect(counters?.argv.join(" ")).not.toContain("nccl");
-    expect(result.steps.every(({ took_s }) => took_s >= 0)).toBe(true);
+    expect(result.parts.runs.every(({ took_s }) => took_s >= 0)).toBe(true);
     expect(result.timeline).toBe(join(folder, "timeline-0.sqlite"));
     expect(existsSync(join(folder, "timeline-0.nsys-rep"))).toBe(false);
     const report = await summarize(result.report ?? "", "full pipeline");
@@ -141,13 +152,13 @@ describe("a pipeline of a benchmark program", () => {
       env: { STAND_IN_STOPS: "pointer_walk" },
       workload: { argv: PROGRAM, limits: { stall_s: 2 } },
     });
-    expect(result).toMatchObject({ ended: "partial", failure: null });
-    expect(steps(result)).toEqual(["timeline", "export", "rank", "counters", "counters"]);
+    expect(result).toMatchObject({ ended: "partial", failure: { code: "capture_incomplete" } });
+    expect(steps(result)).toEqual(["timeline", "export", "counters", "counters"]);
     expect(result.findings.map(({ code }) => code)).toContain("kernel_hung");
-    expect(result.plan?.left_out).toContainEqual(
+    expect(result.parts.pipeline?.left_out).toContainEqual(
       expect.objectContaining({ reason: "hang", kernel: expect.stringContaining("pointer_walk") }),
     );
-    expect(result.plan?.chosen).toHaveLength(3);
+    expect(result.parts.pipeline?.chosen).toHaveLength(3);
     const report = await summarize(result.report ?? "", "full pipeline");
     expect(report).toMatchObject({ ok: true, value: { launches: 3 } });
     leftNothing();
@@ -159,27 +170,28 @@ describe("a pipeline of a benchmark program", () => {
       workload: { window: "cuda_profiler_api" },
     });
     expect(again.ended).toBe("completed");
-    expect(steps(again)).toEqual(["timeline", "export", "rank", "timeline", "export", "rank", "counters"]);
+    expect(steps(again)).toEqual(["timeline", "export", "timeline", "export", "counters"]);
     expect(again.findings.map(({ code }) => code)).toContain("timeline_recorded_again");
-    const [first, second] = again.steps.filter(({ step }) => step === "timeline");
+    const [first, second] = again.parts.runs.filter(({ purpose }) => purpose === "timeline");
     // Recorded: the regular end of a capture range.
-    expect(first?.run).toMatchObject({ exit_code: 143, ended_by: "itself" });
-    expect(first?.run?.argv).toContain("--capture-range=cudaProfilerApi");
-    expect(second?.run?.argv).not.toContain("--capture-range=cudaProfilerApi");
-    expect(again.steps.at(-1)?.run?.argv).not.toContain("--profile-from-start");
+    expect(first).toMatchObject({ exit_code: 143, ended_by: "itself" });
+    expect(first?.argv).toContain("--capture-range=cudaProfilerApi");
+    expect(second?.argv).not.toContain("--capture-range=cudaProfilerApi");
+    expect(again.parts.runs.at(-1)?.argv).not.toContain("--profile-from-start");
     await rm(join(folder, "stand-in-nsys-turn"));
     const never = await start({ env: { STAND_IN_TIMELINES: "empty" } });
     expect(never).toMatchObject({
       ended: "failed",
       failure: { code: "timeline_no_kernels" },
-      plan: null,
       report: null,
+      timeline: null,
+      parts: { pipeline: null },
     });
-    expect(steps(never)).toEqual(["timeline", "export", "rank", "timeline", "export", "rank"]);
+    expect(steps(never)).toEqual(["timeline", "export", "timeline", "export"]);
   });
 
   it("says why there is no timeline", async () => {
-    const missing = await start({ more: { nsys: join(folder, "no-nsys") } });
+    const missing = await start({ ports: { nsys: join(folder, "no-nsys") } });
     expect(missing).toMatchObject({ ended: "failed", failure: { code: "tool_missing" } });
     const nothing = await start({ env: { STAND_IN_TIMELINES: "none" } });
     expect(nothing).toMatchObject({ ended: "failed", failure: { code: "nsys_failed" }, timeline: null });
@@ -195,7 +207,7 @@ describe("a pipeline of a benchmark program", () => {
   it("measures what the budget pays for, and keeps the timeline where it pays for nothing", async () => {
     /** The budget is what is left once the timeline is ranked. */
     const leaves = (ms: number): Given => ({
-      more: {
+      ports: {
         async rank(path) {
           const ranked = await rank(path);
           deadline = performance.now() + ms;
@@ -205,16 +217,16 @@ describe("a pipeline of a benchmark program", () => {
     });
     // Four launches take 6.4 s beside the program.
     const some = await start(leaves(6_400));
-    expect(some.plan?.launches).toBeGreaterThan(0);
-    expect(some.plan?.launches).toBeLessThan(4);
-    expect(some.plan?.reason).toContain("budget");
-    expect(some.plan?.left_out.filter(({ reason }) => reason === "launch_limit").length).toBeGreaterThan(0);
+    expect(some.parts.pipeline?.launches).toBeGreaterThan(0);
+    expect(some.parts.pipeline?.launches).toBeLessThan(4);
+    expect(some.parts.pipeline?.reason).toContain("budget");
+    expect(some.parts.pipeline?.left_out.filter(({ reason }) => reason === "launch_limit").length).toBeGreaterThan(0);
     expect(some.report).not.toBeNull();
     deadline = null;
     const nothing = await start(leaves(1_600));
     expect(nothing).toMatchObject({ ended: "partial", failure: { code: "capture_timeout" }, report: null });
     expect(nothing.timeline).not.toBeNull();
-    expect(nothing.plan).toMatchObject({ launches: 0, chosen: [] });
+    expect(nothing.parts.pipeline).toMatchObject({ launches: 0, chosen: [] });
   });
 
   it("tries once to go on, and names the second kernel that hangs too", async () => {
@@ -224,8 +236,8 @@ describe("a pipeline of a benchmark program", () => {
     });
     expect(result).toMatchObject({ ended: "partial", failure: { code: "capture_stalled" } });
     expect(steps(result).filter((step) => step === "counters")).toHaveLength(2);
-    expect(result.plan?.left_out.map(({ reason }) => reason).sort()).toEqual(["collective", "hang", "hang"]);
-    expect(result.plan?.chosen).toHaveLength(2);
+    expect(result.parts.pipeline?.left_out.map(({ reason }) => reason).sort()).toEqual(["collective", "hang", "hang"]);
+    expect(result.parts.pipeline?.chosen).toHaveLength(2);
     expect(result.report).not.toBeNull();
     leftNothing();
   });
@@ -235,6 +247,8 @@ describe("a pipeline of a benchmark program", () => {
     const result = await start({
       more: {
         stop: stop.signal,
+      },
+      ports: {
         async rank(path) {
           const ranked = await rank(path);
           stop.abort("lease_lost");

@@ -85,6 +85,7 @@ export function outcome(workerId: string, attempt: number, more: Partial<Outcome
     failure: null,
     findings: [],
     reports: ["report-1"],
+    timelines: [],
     record: captureRecord(workerId, attempt),
     ...more,
   };

@@ -87,7 +87,10 @@ export function checkNcu({ ncu }: HostTools): Found {
 export function checkNsys({ nsys }: HostTools): Found {
   return nsys.ok
     ? good(`${nsys.value.version}, ${nsys.value.path}`)
-    : warned(nsys.error, "Install Nsight Systems, or set NSYS: without it there are no timelines of this host.");
+    : warned(
+        nsys.error,
+        "Install Nsight Systems, or set NSYS: without it no full pipeline can be profiled on this host.",
+      );
 }
 
 /** The place for a profiler in a program's environment must be free: in the worker's own, and in each workload's. */
