@@ -35,7 +35,17 @@ function program(run: (command: Promise<ExitCode>) => Promise<void>): Command {
     .addOption(new Option("--json", "the result object of the API instead of a table").conflicts("launches"))
     .option("--launches", "one JSON line per launch, in the order of the files")
     .addOption(
-      new Option("--svg <file>", "also write the roofline chart to a file").argParser(svgFile).conflicts("launches"),
+      new Option("--svg <file>", "also write the roofline chart to a file").argParser(namedFile).conflicts("launches"),
+    )
+    .addOption(
+      new Option("--stages-svg <file>", "also write a picture of the stages of the pipeline to a file")
+        .argParser(namedFile)
+        .conflicts("launches"),
+    )
+    .addOption(
+      new Option("--timeline-svg <file>", "also write a picture of when the GPU was busy to a file")
+        .argParser(namedFile)
+        .conflicts("launches"),
     )
     .addOption(
       new Option(
@@ -149,7 +159,7 @@ function timelineWindow(text: string): TimelineWindow {
   throw new InvalidArgumentError("Expected nvtx:NAME, step:N or FROM..TO, as in 1000..2500.");
 }
 
-function svgFile(path: string): string {
+function namedFile(path: string): string {
   if (path === "-" || path === "") throw new InvalidArgumentError("Expected the name of a file.");
   return path;
 }

@@ -2,6 +2,8 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { FastifyPluginAsyncZod } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { rooflineSvg } from "../src/charts/roofline.ts";
+import { stagesSvg } from "../src/charts/stages.ts";
+import { timelineSvg } from "../src/charts/timeline.ts";
 import { matchesTag } from "../src/http/conditional.ts";
 import { HEADERS } from "../src/http/documented-headers.ts";
 import { problemResponses } from "../src/http/problems.ts";
@@ -15,6 +17,28 @@ import { idParams } from "./parameters.ts";
 const FOR_EVER = "private, max-age=31536000, immutable";
 const SVG_TYPE = "image/svg+xml";
 const NOT_CHANGED = z.undefined().describe("Not changed: `If-None-Match` names this version");
+
+/** Each answers for every result: a picture that a result has nothing for says why. */
+const PICTURES = [
+  {
+    name: "roofline",
+    operationId: "getRoofline",
+    summary: "The kernels under their roofs, as a picture",
+    draw: rooflineSvg,
+  },
+  {
+    name: "stages",
+    operationId: "getStagesPicture",
+    summary: "The stages of the pipeline by their share of the busy time, as a picture",
+    draw: stagesSvg,
+  },
+  {
+    name: "timeline",
+    operationId: "getTimelinePicture",
+    summary: "When the GPU was busy, with which stage, as a picture",
+    draw: timelineSvg,
+  },
+] as const;
 
 export const profileResultRoutes =
   (ports: ProfilePorts): FastifyPluginAsyncZod =>
@@ -43,32 +67,34 @@ export const profileResultRoutes =
       },
     );
 
-    app.get(
-      "/profiles/:id/roofline.svg",
-      {
-        config: { role: "reader", produces: [SVG_TYPE] },
-        schema: {
-          operationId: "getRoofline",
-          tags: ["profiles"],
-          summary: "The kernels under their roofs, as a picture",
-          params: idParams,
-          response: {
-            200: { description: "The picture", content: { [SVG_TYPE]: { schema: z.string() } } },
-            304: NOT_CHANGED,
-            ...problemResponses("not_found", "not_ready"),
+    for (const { name, operationId, summary, draw } of PICTURES) {
+      app.get(
+        `/profiles/:id/${name}.svg`,
+        {
+          config: { role: "reader", produces: [SVG_TYPE] },
+          schema: {
+            operationId,
+            tags: ["profiles"],
+            summary,
+            params: idParams,
+            response: {
+              200: { description: "The picture", content: { [SVG_TYPE]: { schema: z.string() } } },
+              304: NOT_CHANGED,
+              ...problemResponses("not_found", "not_ready"),
+            },
+            ...HEADERS({ 200: ["etag"], 409: ["retry-after"] }),
           },
-          ...HEADERS({ 200: ["etag"], 409: ["retry-after"] }),
         },
-      },
-      async (request, reply) => {
-        const result = await getResult(ports, request.params.id);
-        // Drawn anew by a newer version: the tag holds for a while, not for ever.
-        if (notModified(request, reply, `"${result.sha256}-roofline"`, "private, max-age=300"))
-          return reply.code(304).send();
-        reply.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox");
-        return reply.type(SVG_TYPE).send(rooflineSvg(JSON.parse(result.body) as ProfileResult));
-      },
-    );
+        async (request, reply) => {
+          const result = await getResult(ports, request.params.id);
+          // Drawn anew by a newer version: the tag holds for a while, not for ever.
+          if (notModified(request, reply, `"${result.sha256}-${name}"`, "private, max-age=300"))
+            return reply.code(304).send();
+          reply.header("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox");
+          return reply.type(SVG_TYPE).send(draw(JSON.parse(result.body) as ProfileResult));
+        },
+      );
+    }
   };
 
 function notModified(request: FastifyRequest, reply: FastifyReply, tag: string, cacheControl: string): boolean {

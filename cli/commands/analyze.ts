@@ -31,6 +31,8 @@ export interface AnalyzeFlags {
   readonly json?: boolean;
   readonly launches?: boolean;
   readonly svg?: string;
+  readonly stagesSvg?: string;
+  readonly timelineSvg?: string;
   readonly window?: TimelineWindow;
   readonly fullNames?: boolean;
   readonly strict?: boolean;
@@ -159,7 +161,7 @@ async function printLaunches({ reports, timelineNames }: Read): Promise<void> {
 
 async function printResult(read: Read, flags: AnalyzeFlags): Promise<void> {
   const result = resultOf(read, flags);
-  if (flags.svg !== undefined) await writePicture(flags.svg, result);
+  await writePictures(flags, result);
   if (flags.json === true) return write(process.stdout, jsonText(result, "pretty"));
   const options = {
     inputs: read.reportNames,
@@ -206,9 +208,17 @@ function analysisFailure(failure: AnalysisFailure): CommandFailure {
   return new CommandFailure(failure.code === "invalid_target" ? EXIT.usage : EXIT.noKernel, { ...failure, hint });
 }
 
-async function writePicture(path: string, result: ProfileResult): Promise<void> {
-  const { rooflineSvg } = await import("../../src/charts/roofline.ts");
-  await writeNamedFile(path, rooflineSvg(result));
+/** Charts are loaded when one is asked for. */
+async function writePictures({ svg, stagesSvg, timelineSvg }: AnalyzeFlags, result: ProfileResult): Promise<void> {
+  if (svg !== undefined) {
+    await writeNamedFile(svg, (await import("../../src/charts/roofline.ts")).rooflineSvg(result));
+  }
+  if (stagesSvg !== undefined) {
+    await writeNamedFile(stagesSvg, (await import("../../src/charts/stages.ts")).stagesSvg(result));
+  }
+  if (timelineSvg !== undefined) {
+    await writeNamedFile(timelineSvg, (await import("../../src/charts/timeline.ts")).timelineSvg(result));
+  }
 }
 
 function refusePartial({ reports, reportNames }: Read): void {

@@ -28,3 +28,6 @@ export const formatTick = (value: number): string =>
 /** A share as a percentage with one decimal; below the last decimal it says so instead of showing 0. */
 export const formatShare = (share: number): string =>
   share > 0 && share < 0.0005 ? "<0.1%" : `${(share * 100).toFixed(1)}%`;
+
+/** Microseconds as milliseconds with three significant digits: 0.0450 ms, 42.6 ms, 909 ms. */
+export const formatMs = (us: number): string => `${significant(us / 1000)} ms`;

@@ -13,7 +13,7 @@ const CHARACTER = 6.9;
 /** Up to so many rows stand in one column, with room for long names. */
 const ONE_COLUMN = 12;
 /** Where the columns of a row start: number, dot, share (right end), class and limiter, name. */
-const AT = { number: 16, dot: 27, share: 82, note: 96, name: 262 };
+const AT = { number: 16, dot: 27, share: 82, note: 96, name: 286 };
 
 /**
  * Who is who: rank, share, class and name; then the kernels that have no place in the plot, with the reason. `bottom` is
@@ -57,7 +57,13 @@ export function legend(
     );
   }
   if (model.unlisted > 0) {
-    parts.push(textElement(`${model.unlisted} more in the report, not shown`, { class: "pk-quiet", x: area.x, y }));
+    parts.push(
+      textElement(`${model.unlisted} ${model.isTimed ? "more in the timeline" : "more in the report"}, not shown`, {
+        class: "pk-quiet",
+        x: area.x,
+        y,
+      }),
+    );
     y += ROW + 8;
   }
   return { svg: parts.join("\n"), bottom: y - ROW - 8 };

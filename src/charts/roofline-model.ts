@@ -62,6 +62,8 @@ export interface RooflineModel {
   readonly bandwidthRoofs: readonly BandwidthRoof[];
   /** Kernels of the reports that the result does not list. */
   readonly unlisted: number;
+  /** Shares are of a timeline's busy time, not of the time of the kernels in a report. */
+  readonly isTimed: boolean;
 }
 
 /** Relative difference below which two roofs are drawn as one. */
@@ -86,6 +88,7 @@ export function rooflineModel(result: ProfileResult): RooflineModel {
     computeRoofs: computeRoofs(placed),
     bandwidthRoofs: bandwidthRoofs(entries),
     unlisted: result.kind === "pipeline" ? Math.max(0, result.kernels_total - result.kernels.length) : 0,
+    isTimed: result.kind === "pipeline" && result.timeline !== null,
   };
 }
 

@@ -13,6 +13,9 @@ export interface Plot {
 const FULL_RADIUS = 32;
 const SMALLEST_RADIUS = 3.5;
 
+/** Smaller shares have circles of this one. */
+export const SMALLEST_SHARE = (SMALLEST_RADIUS / FULL_RADIUS) ** 2;
+
 /** Of the circle of a kernel, pixels. */
 export const radius = (share: number | null): number =>
   Math.max(SMALLEST_RADIUS, FULL_RADIUS * Math.sqrt(Math.min(1, share ?? 0)));

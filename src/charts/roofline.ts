@@ -1,9 +1,9 @@
 import type { ProfileResult } from "../model/result.ts";
-import { formatSi, formatTick, significant } from "./format.ts";
+import { formatShare, formatSi, formatTick, significant } from "./format.ts";
 import { chartStyle } from "./palette.ts";
 import { legend } from "./roofline-legend.ts";
 import { type RooflineModel, rooflineModel } from "./roofline-model.ts";
-import { line, type Plot } from "./roofline-plot.ts";
+import { line, type Plot, SMALLEST_SHARE } from "./roofline-plot.ts";
 import { circles } from "./roofline-points.ts";
 import { bandwidthLine, computeLabels, computeLine } from "./roofline-roofs.ts";
 import { logAxis } from "./scale.ts";
@@ -18,7 +18,7 @@ export interface RooflineOptions {
 
 const WIDTH = 960;
 const PLOT_HEIGHT = 440;
-const MARGIN = { top: 84, right: 156, bottom: 46, left: 66 };
+const MARGIN = { top: 84, right: 176, bottom: 46, left: 66 };
 const LEGEND_GAP = 26;
 
 /**
@@ -120,7 +120,7 @@ function heading(result: ProfileResult, model: RooflineModel): string {
   const roofs = [...model.computeRoofs, ...model.bandwidthRoofs];
   const banded = roofs.some((roof) => roof.highest > roof.lowest * 1.005);
   const sentences = [
-    model.kind === "pipeline" ? "Circle area is the share of kernel time." : null,
+    model.kind === "pipeline" ? areaSentence(model) : null,
     model.kind === "kernel" && model.points.some(({ l2Intensity }) => l2Intensity !== null)
       ? "Diamond: the same work over the bytes of L2."
       : null,
@@ -131,6 +131,13 @@ function heading(result: ProfileResult, model: RooflineModel): string {
     textElement(titleOf(result, model), { class: "pk-text", x: 24, y: 32, "font-size": 17, "font-weight": "bold" }),
     ...inLines(sentences).map((text, index) => textElement(text, { class: "pk-quiet", x: 24, y: 52 + index * 16 })),
   ].join("\n");
+}
+
+/** Circles too small to be seen are drawn larger than their share. */
+function areaSentence({ points, isTimed }: RooflineModel): string {
+  const enlarged = points.some(({ share }) => share !== null && share < SMALLEST_SHARE);
+  const least = enlarged ? ` (that of ${formatShare(SMALLEST_SHARE)} for smaller ones)` : "";
+  return `Circle area is the share of ${isTimed ? "GPU busy time" : "kernel time"}${least}.`;
 }
 
 /** Characters that fit beside each other under the title. */

@@ -38,6 +38,8 @@ export function profileView(row: ProfileRow, given: ResolvedRequest = JSON.parse
       self,
       result: `${self}/result`,
       roofline: `${self}/roofline.svg`,
+      stages_picture: `${self}/stages.svg`,
+      timeline_picture: `${self}/timeline.svg`,
       report: `${self}/report`,
       ...(request.source?.kind === "report" && request.source.timeline_ids?.length
         ? { timeline: `${self}/timeline` }

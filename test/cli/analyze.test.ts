@@ -119,6 +119,15 @@ describe("analyze --svg", () => {
     expect(readFileSync(path, "utf8")).toBe(rooflineSvg(resultOf([await analysisInput(FULL)])));
   });
 
+  it("writes the pictures of a timeline", async () => {
+    const [stages, timeline] = [join(folder, "stages.svg"), join(folder, "timeline.svg")];
+    const recording = fixturePath("timelines/tiny-graph-nodes.nsys.sqlite.gz");
+    const { code } = await cli(["analyze", recording, "--stages-svg", stages, "--timeline-svg", timeline]);
+    expect(code).toBe(0);
+    expect(readFileSync(stages, "utf8")).toContain("Busy time by stage");
+    expect(readFileSync(timeline, "utf8")).toContain("Timeline of the GPU");
+  });
+
   it("says what is wrong with a path that cannot be written", async () => {
     const { code, stderr } = await cli(["analyze", TINY, "--svg", join(folder, "no", "such.svg")]);
     expect(code).toBe(2);

@@ -93,6 +93,8 @@ describe("with keys", () => {
       `/profiles/${profileId}`,
       `/profiles/${profileId}/result`,
       `/profiles/${profileId}/roofline.svg`,
+      `/profiles/${profileId}/stages.svg`,
+      `/profiles/${profileId}/timeline.svg`,
       "/metrics",
     ]) {
       expect((await as.reader!("GET", path)).status).toBe(200);

@@ -351,7 +351,7 @@ describe("POST /reports", () => {
 describe("reading", () => {
   it("answers 404 for ids that are unknown or none", async () => {
     for (const id of [UNKNOWN_ID, "1", "%00", "..%2f..%2fetc%2fpasswd", "x".repeat(3000)]) {
-      for (const path of ["", "/result", "/report", "/roofline.svg"]) {
+      for (const path of ["", "/result", "/report", "/roofline.svg", "/stages.svg", "/timeline.svg"]) {
         expect(await call("GET", `/profiles/${id}${path}`)).toMatchObject({ status: 404, body: { code: "not_found" } });
       }
       expect((await call("GET", `/reports/${id}`)).status).toBe(404);
@@ -410,6 +410,8 @@ describe("reading", () => {
       `/profiles/${id}`,
       `/profiles/${id}/result`,
       `/profiles/${id}/roofline.svg`,
+      `/profiles/${id}/stages.svg`,
+      `/profiles/${id}/timeline.svg`,
       `/reports/${reportId}`,
     ]) {
       const [get, head] = [await call("GET", path), await call("HEAD", path)];

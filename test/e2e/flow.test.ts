@@ -58,9 +58,11 @@ await onBothDatabases((database) => {
     });
     expect(again.status).toBe(304);
 
-    const picture = await call("GET", `/profiles/${id}/roofline.svg`);
-    expect(picture.headers.get("content-type")).toContain("image/svg+xml");
-    expect(picture.body).toMatch(/^<svg [\s\S]*<\/svg>\s*$/);
+    for (const name of ["roofline", "stages", "timeline"]) {
+      const picture = await call("GET", `/profiles/${id}/${name}.svg`);
+      expect(picture.headers.get("content-type")).toContain("image/svg+xml");
+      expect(picture.body).toMatch(/^<svg [\s\S]*<\/svg>\s*$/);
+    }
   });
 
   it("gives one kernel the fields of a kernel result", async () => {

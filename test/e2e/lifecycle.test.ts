@@ -28,7 +28,7 @@ await onBothDatabases((database) => {
     // Without its queue nothing moves: the profile stays queued for as long as the test looks at it.
     await redis.kill();
     const { id } = await submit(call, reportId);
-    for (const path of ["result", "roofline.svg"]) {
+    for (const path of ["result", "roofline.svg", "stages.svg", "timeline.svg"]) {
       const early = await call("GET", `/profiles/${id}/${path}`, { headers: { accept: "*/*" } });
       expect(early).toMatchObject({ status: 409, body: { code: "not_ready" } });
       expect(early.headers.get("retry-after")).toMatch(/^\d+$/);

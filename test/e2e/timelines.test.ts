@@ -169,6 +169,8 @@ await onBothDatabases((database) => {
       `/profiles/${profile.id}`,
       `/profiles/${profile.id}/result`,
       `/profiles/${profile.id}/roofline.svg`,
+      `/profiles/${profile.id}/stages.svg`,
+      `/profiles/${profile.id}/timeline.svg`,
       `/profiles/${refused.id}`,
       `/reports/${timeline.id}`,
     ]) {
