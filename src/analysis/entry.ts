@@ -1,10 +1,12 @@
+import { isCollectiveKernel } from "../model/collective.ts";
 import type { Finding } from "../model/finding.ts";
 import type { KernelEntry, Shape, Timing } from "../model/result.ts";
 import { detailOf } from "./detail.ts";
 import { durationProblem, reportedDuration } from "./duration.ts";
 import { type Item, targetOf } from "./kernels.ts";
 import type { NameKey } from "./names.ts";
-import { stageOf } from "./stages/index.ts";
+import { type StageMatch, stageOf } from "./stages/index.ts";
+import type { ModelKind } from "./stages/model-kind.ts";
 import type { LaunchAnalysis } from "./verdict.ts";
 
 const NO_TIMELINE = "a report alone does not show the pipeline; it takes a timeline of the whole run";
@@ -20,6 +22,10 @@ export interface EntryContext {
   readonly shareOfReport: number | null;
   /** Why there is none; null where it is for want of a duration. */
   readonly shareReason: string | null;
+  /** What is known of the model. */
+  readonly model?: ModelKind | undefined;
+  /** Where a timeline tells more than name and report. */
+  readonly stage?: StageMatch | undefined;
 }
 
 /** The fields of a kernel: those of the verdict that stands for it, its times, and why the rest is null. */
@@ -31,9 +37,12 @@ export function entryOf({
   shapes,
   shareOfReport,
   shareReason,
+  model,
+  stage: known,
 }: EntryContext): KernelEntry {
   const { names, nvtx } = item.launch;
-  const { stage, family, rule, confidence, alternatives } = stageOf(names, { nvtx: nvtx.map(({ name }) => name) });
+  const { stage, family, rule, confidence, alternatives } =
+    known ?? stageOf(names, { ...model, nvtx: nvtx.map(({ name }) => name) });
   const verdict = detailOf(analysis, item.input.id);
   const { sources, null_reasons: reasons } = verdict;
   const untimed = reasons.wall_clock_us ?? "no launch has a duration";
@@ -57,6 +66,7 @@ export function entryOf({
     "detail.phases",
   ])
     reasons[path] = NO_TIMELINE;
+  reasons["detail.collective"] = isCollectiveKernel(names) ? NO_TIMELINE : "it does not wait for other GPUs";
   return {
     target: targetOf(item.launch),
     roofline: analysis.roofline,
@@ -86,6 +96,7 @@ export function entryOf({
       exclusive_us: null,
       saving_us: null,
       phases: null,
+      collective: null,
       shapes,
     },
     findings: [...analysis.findings],

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../base/result.ts";
+import type { PipelinePlan } from "../model/pipeline-plan.ts";
 import type { KernelEntry, KernelResult, PipelineResult, ProfileResult } from "../model/result.ts";
 import { FULL_PIPELINE, RESULT_SCHEMA_VERSION } from "../model/words.ts";
 import { compositesOf } from "./composites.ts";
@@ -9,6 +10,7 @@ import { nameKey } from "./names.ts";
 import { kernelOfTimelines, pipelineOfTimelines } from "./pipeline/index.ts";
 import type { TimelineInput } from "./pipeline/input.ts";
 import { provenanceOf } from "./provenance.ts";
+import { type ModelKind, modelKind } from "./stages/model-kind.ts";
 import type { Survey } from "./survey.ts";
 import { type AnalysisFailure, isFullPipeline, targetMatcher } from "./target.ts";
 import type { RankFailure } from "./timeline/rank.ts";
@@ -37,7 +39,7 @@ interface Totals {
 const share = (part: number | null, { reportUs }: Totals): number | null =>
   part === null || !reportUs ? null : part / reportUs;
 
-function kernelEntry(kernel: Kernel, judge: Judge, totals: Totals): KernelEntry | null {
+function kernelEntry(kernel: Kernel, judge: Judge, totals: Totals, model: ModelKind): KernelEntry | null {
   const shapes = shapesOf(kernel);
   if (shapes === null) return null;
   return entryOf({
@@ -53,17 +55,22 @@ function kernelEntry(kernel: Kernel, judge: Judge, totals: Totals): KernelEntry 
     shapes: shapes.shapes(judge),
     shareOfReport: share(kernel.totalUs, totals),
     shareReason: null,
+    model,
   });
 }
 
-function pipelineResult(inputs: readonly AnalysisInput[], topN: number): Result<PipelineResult, AnalysisFailure> {
+function pipelineResult(
+  inputs: readonly AnalysisInput[],
+  topN: number,
+  model: ModelKind,
+): Result<PipelineResult, AnalysisFailure> {
   const { kernels: items, composites } = itemsOf(inputs);
   if (items.length + composites.length === 0) return err(noKernels(inputs));
   const kernels = kernelsOf(items);
   const judge = new Judge();
   const reportUs = totalUs(items);
   const spanning = compositesOf(composites);
-  const entries = kernels.slice(0, topN).flatMap((kernel) => kernelEntry(kernel, judge, { reportUs }) ?? []);
+  const entries = kernels.slice(0, topN).flatMap((kernel) => kernelEntry(kernel, judge, { reportUs }, model) ?? []);
   const alone = "a report alone does not show it: launches ran one by one under the profiler; it takes a timeline";
   return ok({
     kind: "pipeline",
@@ -121,6 +128,7 @@ function kernelResult(
   inputs: readonly AnalysisInput[],
   target: string,
   survey: Survey | null,
+  model: ModelKind,
 ): Result<KernelResult, AnalysisFailure> {
   const matcher = targetMatcher(target);
   if (!matcher.ok) return err(invalidTarget(target, matcher.error));
@@ -131,7 +139,7 @@ function kernelResult(
   const judge = new Judge();
   const totals = { reportUs: totalUs(items) };
   const [best, ...rest] = matching;
-  const entry = best === undefined ? null : kernelEntry(best, judge, totals);
+  const entry = best === undefined ? null : kernelEntry(best, judge, totals, model);
   if (best === undefined || entry === null) {
     const names = [...new Set(kernels.map((kernel) => kernel.target))];
     return err({
@@ -175,26 +183,39 @@ function other(kernel: Kernel, judge: Judge): KernelResult["others"][number] {
  */
 export function analyze(
   inputs: readonly AnalysisInput[],
-  options: { readonly target: string; readonly topN?: number; readonly survey?: Survey | null },
+  options: {
+    readonly target: string;
+    readonly topN?: number;
+    readonly survey?: Survey | null;
+    readonly model?: string | null;
+  },
 ): Result<ProfileResult, AnalysisFailure> {
-  if (isFullPipeline(options.target)) return pipelineResult(inputs, options.topN ?? DEFAULT_TOP_N);
-  return kernelResult(inputs, options.target, options.survey ?? null);
+  const kind = modelKind(options.model ?? null);
+  if (isFullPipeline(options.target)) return pipelineResult(inputs, options.topN ?? DEFAULT_TOP_N, kind);
+  return kernelResult(inputs, options.target, options.survey ?? null, kind);
 }
 
 /**
  * The same with timelines, one a rank: times, shares and stages are theirs, verdicts those of the launches of `reports`
- * that belong to a kernel's clusters.
+ * that belong to a kernel's clusters. `plan`: of the capture that took the reports; it says which launches these are.
+ * `model`: its name, for stages that depend on the kind of model.
  */
 export function analyzeTimelines(
   timelines: readonly TimelineInput[],
   reports: readonly AnalysisInput[],
-  options: { readonly target: string; readonly topN?: number; readonly window?: TimelineWindow },
+  options: {
+    readonly target: string;
+    readonly topN?: number;
+    readonly window?: TimelineWindow;
+    readonly plan?: PipelinePlan | null;
+    readonly model?: string | null;
+  },
 ): Result<ProfileResult, AnalysisFailure | RankFailure> {
-  const { target, topN = DEFAULT_TOP_N, window = null } = options;
-  if (isFullPipeline(target)) return pipelineOfTimelines(timelines, reports, { topN, window });
+  const { target, topN = DEFAULT_TOP_N, window = null, plan = null, model = null } = options;
+  if (isFullPipeline(target)) return pipelineOfTimelines(timelines, reports, { topN, window, plan, model });
   const matcher = targetMatcher(target);
   if (!matcher.ok) return err(invalidTarget(target, matcher.error));
-  return kernelOfTimelines(timelines, reports, { target, matches: matcher.value, window });
+  return kernelOfTimelines(timelines, reports, { target, matches: matcher.value, window, plan, model });
 }
 
 /**

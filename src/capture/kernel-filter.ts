@@ -1,7 +1,10 @@
 import { err, ok, type Result } from "../base/result.ts";
+import { COLLECTIVE_WORDS, DEEP_EP_NAMES, isCollective } from "../model/collective.ts";
 import { baseName } from "../model/kernel-name.ts";
 import type { Failure } from "../model/profile.ts";
 import { FULL_PIPELINE } from "../model/words.ts";
+
+export { isCollective } from "../model/collective.ts";
 
 /** Which kernels ncu is to look at. */
 export interface KernelFilter {
@@ -16,23 +19,6 @@ export interface KernelFilter {
   /** False: ncu matches more than the target means (a whole name is given to it as function name); the analysis takes the rest away. */
   readonly complete: boolean;
 }
-
-/**
- * Words in the names of kernels that wait for another GPU. Replaying one hangs: ncu holds back the launch of the peer it
- * waits for (NVIDIA/nccl#466, #536, nccl-tests#101), or its flags are used up after the first pass (DeepEP, NVSHMEM,
- * custom all-reduce of vLLM, SGLang and TensorRT-LLM, mega-MoE of DeepGEMM).
- */
-const COLLECTIVE_WORDS =
-  "nccl|nvshmem|deep_ep|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|cross_device_reduce|multimem|lamport|one_?shot|two_?shot|mega_moe";
-
-/** `dispatch` and `combine` are words of many kernels; only as whole function names are they DeepEP's. */
-const DEEP_EP_NAMES = "(?:cached_)?(?:notify_)?(?:dispatch|combine)|cached_notify";
-
-const COLLECTIVE = new RegExp(COLLECTIVE_WORDS, "i");
-const DEEP_EP = new RegExp(`^(?:${DEEP_EP_NAMES})$`);
-
-/** True for a kernel that must never be replayed. Takes a function, mangled or demangled name. */
-export const isCollective = (name: string): boolean => COLLECTIVE.test(name) || DEEP_EP.test(baseName(name));
 
 /** For ncu: everything but collectives. Negative look-ahead works in ncu 2025.3.1 (measured). */
 const NO_COLLECTIVES = `^(?!.*(?:${bothCases(COLLECTIVE_WORDS)}))(?!(?:${DEEP_EP_NAMES})$)`;

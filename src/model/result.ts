@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { captureRecordSchema } from "./capture.ts";
+import { collectiveTimesSchema } from "./collective-times.ts";
 import { findingSchema } from "./finding.ts";
 import { pipelinePlanSchema } from "./pipeline-plan.ts";
 import { timelineStripSchema } from "./timeline-strip.ts";
@@ -237,13 +238,15 @@ export const clusterSchema = z
     median_launch: z.number().int().nullable().describe("null: none has counters"),
     launches: z.array(z.number().int()).describe("with counters: indices in the report"),
     joined_by: z
-      .enum(["ordinal", "duration", "scaled_duration"])
+      .enum(["plan_ordinal", "ordinal", "duration", "scaled_duration"])
       .nullable()
       .describe(
-        "how launches with counters were found to be of this cluster of a timeline; null: no timeline, or none",
+        "how launches with counters were found to be of this cluster of a timeline; plan_ordinal: each is the very launch that the plan asked for, by linker name and number; null: no timeline, or none",
       ),
     ncu_median_us: number.describe("of the launches with counters, as ncu timed them"),
-    ncu_over_timeline: number.describe("median under ncu over median in the timeline"),
+    ncu_over_timeline: number.describe(
+      "median under ncu over median in the timeline; with plan_ordinal the median of the launches' own ratios",
+    ),
     roofline: rooflineClassSchema.nullable(),
     roofline_null_reason: z.string().nullable(),
     limiter: z.enum(LIMITERS),
@@ -316,6 +319,10 @@ export const kernelDetailSchema = launchVerdictSchema.extend({
     "what its measured clusters would save at their roof (Amdahl, one kernel alone); savings of several kernels do not add where they overlap",
   ),
   phases: z.array(z.object({ phase: z.enum(PHASES), launches: z.number().int(), exclusive_us: z.number() })).nullable(),
+  collective: collectiveTimesSchema
+    .nullable()
+    .default(null)
+    .describe("of a kernel that waits for other GPUs: its time over the ranks; null: it is none, or no timeline"),
   shapes: z.array(shapeSchema),
 });
 

@@ -207,6 +207,7 @@ function emptyDetail(name: string): Detail {
     exclusive_us: null,
     saving_us: null,
     phases: null,
+    collective: null,
     shapes: [],
   };
 }

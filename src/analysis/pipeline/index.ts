@@ -1,8 +1,10 @@
 import { byNumberDescending, byText, inOrder } from "../../base/order.ts";
 import { err, ok, type Result } from "../../base/result.ts";
+import { isCollectiveKernel } from "../../model/collective.ts";
 import type { Finding } from "../../model/finding.ts";
 import { baseName } from "../../model/kernel-name.ts";
 import type { KernelNames } from "../../model/launch.ts";
+import type { PipelinePlan } from "../../model/pipeline-plan.ts";
 import type { KernelResult, PipelineResult } from "../../model/result.ts";
 import { FULL_PIPELINE, RESULT_SCHEMA_VERSION } from "../../model/words.ts";
 import { DECLARED_FAMILIES } from "../analyses.ts";
@@ -11,26 +13,36 @@ import { failedLaunches, reportFindings, untimedLaunches } from "../entry.ts";
 import { FamilyIndex } from "../families.ts";
 import { type AnalysisInput, type Item, itemsOf, kernelsOf, totalUs } from "../kernels.ts";
 import { provenanceOf } from "../provenance.ts";
-import { stageOf } from "../stages/index.ts";
+import { modelKind } from "../stages/model-kind.ts";
 import type { AnalysisFailure } from "../target.ts";
+import { splitCollectives } from "../timeline/collectives.ts";
 import { type RankFailure, rankTimeline } from "../timeline/rank.ts";
 import type { RankedKernel, TimelineRanking } from "../timeline/ranking.ts";
 import { stripOf } from "../timeline/strip.ts";
 import type { TimelineWindow } from "../timeline/window.ts";
-import { type PipelineEntry, pipelineEntry } from "./entry.ts";
+import { collectiveTimes } from "./collective-times.ts";
+import { coveredUs, type PipelineEntry, pipelineEntry } from "./entry.ts";
 import type { TimelineInput } from "./input.ts";
-import { CountedKernels, joinKernel } from "./join.ts";
+import { CountedKernels, type JoinedKernel, joinKernel } from "./join.ts";
+import { KernelStages } from "./kernel-stage.ts";
+import { PlannedLaunches } from "./planned.ts";
 import { timelineProvenance } from "./provenance.ts";
 
-export interface PipelineOptions {
-  readonly topN: number;
+/** What is known beside timelines and reports. */
+export interface Circumstances {
   readonly window?: TimelineWindow | null;
+  /** Of the capture that took the reports: says which launches these are. */
+  readonly plan?: PipelinePlan | null;
+  readonly model?: string | null;
 }
 
-export interface KernelOptions {
+export interface PipelineOptions extends Circumstances {
+  readonly topN: number;
+}
+
+export interface KernelOptions extends Circumstances {
   readonly target: string;
   readonly matches: (names: KernelNames) => boolean;
-  readonly window?: TimelineWindow | null;
 }
 
 const NAMES_IN_EVIDENCE = 20;
@@ -44,28 +56,46 @@ interface JoinedRanking {
   readonly items: readonly Item[];
   readonly composites: readonly Item[];
   readonly counted: CountedKernels;
+  readonly stages: KernelStages;
+  readonly findings: readonly Finding[];
   readonly entryFor: (kernel: RankedKernel) => PipelineEntry;
+  /** Exclusive time of a kernel's clusters that have counters. */
+  readonly coveredUs: (kernel: RankedKernel) => number;
 }
 
 /** The ranking of timelines, and what joins the reports to it. */
 function joinedRanking(
-  timelines: readonly TimelineInput[],
+  inputs: readonly TimelineInput[],
   reports: readonly AnalysisInput[],
-  window: TimelineWindow | null = null,
+  { window = null, plan = null, model = null }: Circumstances,
 ): Result<JoinedRanking, RankFailure> {
-  const ranked = rankTimeline(
-    timelines.map(({ timeline }) => timeline),
-    { window },
-  );
+  const timelines = inputs.map(({ timeline }) => timeline);
+  const ranked = rankTimeline(timelines, { window, isCollective: isCollectiveKernel });
   if (!ranked.ok) return ranked;
   const ranking = ranked.value;
+  const collectives = splitCollectives(timelines, isCollectiveKernel, { window });
   const { kernels: items, composites } = itemsOf(reports);
   const counted = new CountedKernels(kernelsOf(items));
+  const ordinals = plan?.ordinals ?? null;
+  const planned = ordinals === null ? null : new PlannedLaunches(ordinals, timelines, items);
   const index = new FamilyIndex(DECLARED_FAMILIES);
-  const totals = { reasons: ranking.null_reasons, hasReports: reports.length > 0 };
-  const entryFor = (kernel: RankedKernel): PipelineEntry =>
-    pipelineEntry(joinKernel(kernel, counted.of(kernel)), totals, index);
-  return ok({ ranking, items, composites, counted, entryFor });
+  const stages = new KernelStages(timelines, modelKind(model));
+  const totals = {
+    reasons: ranking.null_reasons,
+    hasReports: reports.length > 0,
+    collectives: collectiveTimes(collectives),
+  };
+  const join = (kernel: RankedKernel): JoinedKernel => joinKernel(kernel, counted.of(kernel), planned);
+  return ok({
+    ranking,
+    items,
+    composites,
+    counted,
+    stages,
+    findings: [...ranking.findings, ...collectives.findings],
+    entryFor: (kernel) => pipelineEntry(join(kernel), stages.of(kernel), totals, index),
+    coveredUs: (kernel) => (counted.of(kernel) === null ? 0 : coveredUs(join(kernel))),
+  });
 }
 
 /**
@@ -75,16 +105,18 @@ function joinedRanking(
 export function pipelineOfTimelines(
   timelines: readonly TimelineInput[],
   reports: readonly AnalysisInput[],
-  { topN, window }: PipelineOptions,
+  { topN, ...circumstances }: PipelineOptions,
 ): Result<PipelineResult, RankFailure> {
-  const joined = joinedRanking(timelines, reports, window);
+  const joined = joinedRanking(timelines, reports, circumstances);
   if (!joined.ok) return joined;
-  const { ranking, items, composites, counted, entryFor } = joined.value;
+  const { ranking, items, composites, counted, stages, entryFor } = joined.value;
   const spanning = compositesOf(composites);
   const reportUs = totalUs(items);
   const shown = ranking.kernels.slice(0, topN).map(entryFor);
   const entries = shown.map(({ entry }) => entry);
-  const covered = shown.reduce((sum, { coveredUs }) => sum + coveredUs, 0);
+  const covered =
+    shown.reduce((sum, one) => sum + one.coveredUs, 0) +
+    ranking.kernels.slice(topN).reduce((sum, kernel) => sum + joined.value.coveredUs(kernel), 0);
   const busy = ranking.busy_us;
   const idle = ranking.idle;
   return ok({
@@ -97,11 +129,11 @@ export function pipelineOfTimelines(
     gpu_idle_us: idle?.total_us ?? null,
     launches: ranking.launches,
     report_us: reportUs,
-    stages: stagesOf(ranking),
+    stages: stagesOf(ranking, stages),
     kernels: entries,
     kernels_total: ranking.kernels_total,
     composites: spanning.composites,
-    timeline: timelineOf(ranking),
+    timeline: timelineOf(ranking, stages),
     coverage: busy === null || busy <= 0 ? null : covered / busy,
     plan: null,
     null_reasons: {
@@ -113,7 +145,7 @@ export function pipelineOfTimelines(
         : {}),
     },
     findings: [
-      ...ranking.findings,
+      ...joined.value.findings,
       ...missedHotKernels(ranking, counted, reports),
       ...reportFindings(reports),
       ...failedLaunches(items),
@@ -133,9 +165,9 @@ export function pipelineOfTimelines(
 export function kernelOfTimelines(
   timelines: readonly TimelineInput[],
   reports: readonly AnalysisInput[],
-  { target, matches, window }: KernelOptions,
+  { target, matches, ...circumstances }: KernelOptions,
 ): Result<KernelResult, RankFailure | AnalysisFailure> {
-  const joined = joinedRanking(timelines, reports, window);
+  const joined = joinedRanking(timelines, reports, circumstances);
   if (!joined.ok) return joined;
   const { ranking, entryFor } = joined.value;
   const [best, ...rest] = ranking.kernels.filter(({ names }) => matches(names)).map((kernel) => entryFor(kernel).entry);
@@ -160,7 +192,7 @@ export function kernelOfTimelines(
       total_us: entry.detail.timing.total_us,
       launches: entry.detail.timing.n,
     })),
-    findings: [...ranking.findings, ...reportFindings(reports), ...best.findings],
+    findings: [...joined.value.findings, ...reportFindings(reports), ...best.findings],
     provenance: {
       ...provenanceOf(reports, best.detail.launch === null ? [] : [best.detail]),
       ...timelineProvenance(timelines, reports),
@@ -168,7 +200,7 @@ export function kernelOfTimelines(
   });
 }
 
-function stagesOf(ranking: TimelineRanking): PipelineResult["stages"] {
+function stagesOf(ranking: TimelineRanking, stages: KernelStages): PipelineResult["stages"] {
   const { busy_us: busy } = ranking;
   if (busy === null || busy <= 0) return null;
   const sums = new Map<string, { stage: string; family: string; ns: number }>();
@@ -177,9 +209,9 @@ function stagesOf(ranking: TimelineRanking): PipelineResult["stages"] {
     sums.set(stage, sum);
     sum.ns += Math.round(us * 1000);
   };
-  for (const { names, exclusive_us } of ranking.kernels) {
-    const { stage, family } = stageOf(names);
-    add(stage, family, exclusive_us);
+  for (const kernel of ranking.kernels) {
+    const { stage, family } = stages.of(kernel);
+    add(stage, family, kernel.exclusive_us);
   }
   for (const { kind, total_us } of ranking.activities) {
     if (kind === "graph") add("other", "other", total_us);
@@ -195,9 +227,12 @@ function stagesOf(ranking: TimelineRanking): PipelineResult["stages"] {
     );
 }
 
-function timelineOf(ranking: TimelineRanking): NonNullable<PipelineResult["timeline"]> {
+function timelineOf(ranking: TimelineRanking, stages: KernelStages): NonNullable<PipelineResult["timeline"]> {
   const { idle, sources } = ranking;
-  const strip = stripOf(sources, (timeline, name) => stageOf(sources[timeline]?.timeline.names[name] ?? "").stage);
+  const strip = stripOf(sources, (timeline, name) => {
+    const names = sources[timeline]?.timeline.names[name];
+    return names === undefined ? "other" : stages.named(names).stage;
+  });
   return {
     window: ranking.window === null ? null : { ...ranking.window },
     wall_us: ranking.wall_us,

@@ -1,24 +1,10 @@
 import { ROLES } from "../../hardware/roles.ts";
 import { baseName } from "../../model/kernel-name.ts";
-import type { Dim3 } from "../../model/launch.ts";
 import type { Item, Kernel } from "../kernels.ts";
 import type { RankedCluster, RankedKernel, RankedShape } from "../timeline/ranking.ts";
-
-/** How launches with counters were found to be of a cluster of the timeline. */
-export type JoinedBy = "ordinal" | "duration" | "scaled_duration";
-
-/** A cluster of the timeline and the launches with counters that belong to it, shortest first. */
-export interface JoinedCluster {
-  readonly cluster: RankedCluster;
-  readonly items: readonly Item[];
-  /** Null: none belongs to it. */
-  readonly by: JoinedBy | null;
-}
-
-export interface JoinedShape {
-  readonly shape: RankedShape;
-  readonly clusters: readonly JoinedCluster[];
-}
+import { byPlan, type RunsDiffer } from "./join-planned.ts";
+import { type JoinedBy, type JoinedShape, sameDim } from "./joined.ts";
+import type { PlannedLaunches } from "./planned.ts";
 
 export interface JoinedKernel {
   readonly kernel: RankedKernel;
@@ -28,6 +14,8 @@ export interface JoinedKernel {
   readonly shapes: readonly JoinedShape[] | null;
   /** Launches with counters of which no cluster of the timeline is. */
   readonly mismatched: readonly Item[];
+  /** Why the plan's numbers were not followed; null: they were, or there are none. */
+  readonly differs: RunsDiffer | null;
 }
 
 /** A launch belongs to a cluster whose median its own duration is not further from than this (DESIGN: how counters join). */
@@ -58,7 +46,6 @@ export class CountedKernels {
 }
 
 const isComplete = ({ launch, durationUs }: Item): boolean => launch.failure === null && durationUs !== null;
-const sameDim = (a: Dim3 | null, b: Dim3 | null): boolean => a === null || b === null || a.join() === b.join();
 
 function sharedBytes({ launch }: Item): number | null {
   const [fixed, dynamic] = [
@@ -80,19 +67,29 @@ const isOfShape = (item: Item, { grid, block, shared_memory_bytes: shared }: Ran
 const byDuration = (a: Item, b: Item): number => (a.durationUs ?? 0) - (b.durationUs ?? 0);
 
 /**
- * Joins the launches with counters of a kernel to the clusters of its timeline: by the number of the launch where both
+ * Joins the launches with counters of a kernel to the clusters of its timeline: by the numbers that they were asked for
+ * (`planned`) where grid and block agree; else by the number of the launch where both
  * runs have the same number of launches of the kernel, else by duration within 25 %, as measured where every launch of a
  * shape meets a cluster so, and after scaling with the ratio of the shape's medians where not (ncu runs kernels one by
  * one, at other clocks, with a cold cache). What meets no cluster is not used.
  */
-export function joinKernel(kernel: RankedKernel, counted: Kernel | null): JoinedKernel {
+export function joinKernel(
+  kernel: RankedKernel,
+  counted: Kernel | null,
+  planned: PlannedLaunches | null = null,
+): JoinedKernel {
   const { shapes } = kernel;
   const items = counted?.items.filter(isComplete) ?? [];
-  if (shapes === null) return { kernel, counted, shapes: null, mismatched: [] };
-  if (items.length === 0) return { kernel, counted, shapes: shapes.map((shape) => unjoined(shape)), mismatched: [] };
-  const joined = byOrdinal(kernel, shapes, counted?.items ?? []) ?? shapes.map((shape) => byTime(shape, items));
+  const nothing = { kernel, counted, mismatched: [], differs: null };
+  if (shapes === null) return { ...nothing, shapes: null };
+  if (items.length === 0) return { ...nothing, shapes: shapes.map((shape) => unjoined(shape)) };
+  const exact = planned === null ? null : byPlan(shapes, items, planned);
+  if (exact?.ok) return { ...nothing, shapes: exact.value };
+  const numbered = planned === null ? byOrdinal(kernel, shapes, counted?.items ?? []) : null;
+  const joined = numbered ?? shapes.map((shape) => byTime(shape, items));
   const used = new Set(joined.flatMap(({ clusters }) => clusters.flatMap((one) => one.items)));
-  return { kernel, counted, shapes: joined, mismatched: items.filter((item) => !used.has(item)) };
+  const mismatched = items.filter((item) => !used.has(item));
+  return { kernel, counted, shapes: joined, mismatched, differs: exact?.error ?? null };
 }
 
 const unjoined = (shape: RankedShape): JoinedShape => ({
@@ -164,6 +161,3 @@ function medianOf(values: readonly number[]): number {
   const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.floor(sorted.length / 2)]];
   return ((low ?? 0) + (high ?? 0)) / 2;
 }
-
-/** The launch whose verdict speaks for a cluster: of an even number the shorter of the two in the middle. */
-export const medianItem = ({ items }: JoinedCluster): Item | null => items[Math.floor((items.length - 1) / 2)] ?? null;

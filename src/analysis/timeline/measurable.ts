@@ -56,7 +56,7 @@ function launchOf({ rows, names }: Timeline, ordinals: Uint32Array, row: number)
 }
 
 /** For each row of a kernel its number from 1; 0 for other rows. Where calls are not recorded, in order of start. */
-function launchOrdinals({ rows, lanes, names }: Timeline): Uint32Array {
+export function launchOrdinals({ rows, lanes, names }: Timeline): Uint32Array {
   const groups = new Map<string, number[]>();
   for (let row = 0; row < rows.count; row += 1) {
     if (rows.kind[row] !== KERNEL) continue;
