@@ -280,7 +280,7 @@ export interface paths {
         };
         /**
          * A timeline of the profile, byte for byte
-         * @description Needs the permission `raw_artifacts` beside the role: timelines hold the environment, command lines and paths of the machine.
+         * @description Needs the permission `raw_artifacts` beside the role: uploaded timelines hold the environment, command lines and paths of the machine. That of a capture does not: the worker takes them out before it hands the file in.
          */
         get: operations["getTimelineBytes"];
         put?: never;
@@ -342,7 +342,7 @@ export interface paths {
         put?: never;
         /**
          * A worker ends a capture
-         * @description The reports that it names are analysed. The same attempt's outcome again changes nothing and answers 200.
+         * @description The reports and timelines that it names are analysed. The same attempt's outcome again changes nothing and answers 200.
          */
         post: operations["finishCapture"];
         delete?: never;
@@ -791,11 +791,11 @@ export interface components {
             median_launch: number | null;
             /** @description with counters: indices in the report */
             launches: number[];
-            /** @description how launches with counters were found to be of this cluster of a timeline; null: no timeline, or none */
-            joined_by: ("ordinal" | "duration" | "scaled_duration") | null;
+            /** @description how launches with counters were found to be of this cluster of a timeline; plan_ordinal: each is the very launch that the plan asked for, by linker name and number; null: no timeline, or none */
+            joined_by: ("plan_ordinal" | "ordinal" | "duration" | "scaled_duration") | null;
             /** @description of the launches with counters, as ncu timed them */
             ncu_median_us: number | null;
-            /** @description median under ncu over median in the timeline */
+            /** @description median under ncu over median in the timeline; with plan_ordinal the median of the launches' own ratios */
             ncu_over_timeline: number | null;
             roofline: ("compute-bound" | "memory-bound" | "latency-bound") | null;
             roofline_null_reason: string | null;
@@ -810,6 +810,28 @@ export interface components {
             tflops: number | null;
             /** @description of the kernel's summed time */
             share_of_kernel: number | null;
+        };
+        CollectiveTimes: {
+            /** @description calls that are the same one on all ranks, the first counted */
+            matched_calls: number;
+            /** @description sum over the matched calls of the shortest duration of all ranks, that is of one rank, without the first call */
+            transfer_us: number | null;
+            /** @description what the ranks took longer, summed over calls and ranks; null_reason says why not known */
+            waiting_us: number | null;
+            by_rank: {
+                /** @description which process on which GPU */
+                rank: string;
+                calls: number;
+                total_us: number;
+                waiting_us: number | null;
+            }[];
+            /** @description the first matched call: recordings that begin at different moments put their difference into it */
+            first: {
+                durations_us: number[];
+                transfer_us: number;
+                waiting_us: number[];
+            } | null;
+            null_reason: string | null;
         };
         DeclaredWorkload: {
             name: string;
@@ -839,7 +861,7 @@ export interface components {
         };
         Failure: {
             /** @enum {string} */
-            code: "report_unreadable" | "report_missing" | "timeline_unreadable" | "timeline_no_kernels" | "timeline_graph_level_only" | "timeline_incomplete" | "timeline_merged_ranks" | "timeline_degenerate" | "timeline_not_comparable" | "timeline_window_invalid" | "timeline_window_not_found" | "timeline_window_empty" | "no_matching_kernel" | "no_kernels_profiled" | "analysis_timeout" | "analysis_crashed" | "no_worker" | "worker_lost" | "worker_stopped" | "workload_changed" | "preflight_failed" | "gpu_busy" | "lease_lost" | "tool_missing" | "injection_slot_taken" | "program_missing" | "engine_start_failed" | "engine_died" | "warmup_failed" | "counters_not_permitted" | "counters_in_use" | "lock_file_denied" | "gpu_not_supported" | "driver_incompatible" | "clock_control_failed" | "unknown_section" | "no_metrics" | "counters_invalid" | "ncu_usage" | "ncu_failed" | "application_failed" | "application_crashed" | "kernel_fault" | "replay_impossible" | "replay_not_deterministic" | "capture_stalled" | "capture_timeout" | "capture_killed" | "capture_incomplete" | "disk_full" | "output_too_large" | "report_too_large" | "upload_failed" | "internal";
+            code: "report_unreadable" | "report_missing" | "timeline_unreadable" | "timeline_no_kernels" | "timeline_graph_level_only" | "timeline_incomplete" | "timeline_merged_ranks" | "timeline_degenerate" | "timeline_not_comparable" | "timeline_window_invalid" | "timeline_window_not_found" | "timeline_window_empty" | "no_matching_kernel" | "no_kernels_profiled" | "analysis_timeout" | "analysis_crashed" | "no_worker" | "worker_lost" | "worker_stopped" | "workload_changed" | "preflight_failed" | "gpu_busy" | "lease_lost" | "tool_missing" | "injection_slot_taken" | "program_missing" | "engine_start_failed" | "engine_died" | "warmup_failed" | "counters_not_permitted" | "counters_in_use" | "lock_file_denied" | "gpu_not_supported" | "driver_incompatible" | "clock_control_failed" | "unknown_section" | "no_metrics" | "counters_invalid" | "ncu_usage" | "ncu_failed" | "nsys_failed" | "application_failed" | "application_crashed" | "kernel_fault" | "replay_impossible" | "replay_not_deterministic" | "capture_stalled" | "capture_timeout" | "capture_killed" | "capture_incomplete" | "disk_full" | "output_too_large" | "report_too_large" | "upload_failed" | "internal";
             /** @description what happened */
             message: string;
             /** @description what to do */
@@ -851,7 +873,7 @@ export interface components {
         };
         FailureInput: {
             /** @enum {string} */
-            code: "report_unreadable" | "report_missing" | "timeline_unreadable" | "timeline_no_kernels" | "timeline_graph_level_only" | "timeline_incomplete" | "timeline_merged_ranks" | "timeline_degenerate" | "timeline_not_comparable" | "timeline_window_invalid" | "timeline_window_not_found" | "timeline_window_empty" | "no_matching_kernel" | "no_kernels_profiled" | "analysis_timeout" | "analysis_crashed" | "no_worker" | "worker_lost" | "worker_stopped" | "workload_changed" | "preflight_failed" | "gpu_busy" | "lease_lost" | "tool_missing" | "injection_slot_taken" | "program_missing" | "engine_start_failed" | "engine_died" | "warmup_failed" | "counters_not_permitted" | "counters_in_use" | "lock_file_denied" | "gpu_not_supported" | "driver_incompatible" | "clock_control_failed" | "unknown_section" | "no_metrics" | "counters_invalid" | "ncu_usage" | "ncu_failed" | "application_failed" | "application_crashed" | "kernel_fault" | "replay_impossible" | "replay_not_deterministic" | "capture_stalled" | "capture_timeout" | "capture_killed" | "capture_incomplete" | "disk_full" | "output_too_large" | "report_too_large" | "upload_failed" | "internal";
+            code: "report_unreadable" | "report_missing" | "timeline_unreadable" | "timeline_no_kernels" | "timeline_graph_level_only" | "timeline_incomplete" | "timeline_merged_ranks" | "timeline_degenerate" | "timeline_not_comparable" | "timeline_window_invalid" | "timeline_window_not_found" | "timeline_window_empty" | "no_matching_kernel" | "no_kernels_profiled" | "analysis_timeout" | "analysis_crashed" | "no_worker" | "worker_lost" | "worker_stopped" | "workload_changed" | "preflight_failed" | "gpu_busy" | "lease_lost" | "tool_missing" | "injection_slot_taken" | "program_missing" | "engine_start_failed" | "engine_died" | "warmup_failed" | "counters_not_permitted" | "counters_in_use" | "lock_file_denied" | "gpu_not_supported" | "driver_incompatible" | "clock_control_failed" | "unknown_section" | "no_metrics" | "counters_invalid" | "ncu_usage" | "ncu_failed" | "nsys_failed" | "application_failed" | "application_crashed" | "kernel_fault" | "replay_impossible" | "replay_not_deterministic" | "capture_stalled" | "capture_timeout" | "capture_killed" | "capture_incomplete" | "disk_full" | "output_too_large" | "report_too_large" | "upload_failed" | "internal";
             /** @description what happened */
             message: string;
             /** @description what to do */
@@ -1162,6 +1184,11 @@ export interface components {
                     launches: number;
                     exclusive_us: number;
                 }[] | null;
+                /**
+                 * @description of a kernel that waits for other GPUs: its time over the ranks; null: it is none, or no timeline
+                 * @default null
+                 */
+                collective: components["schemas"]["CollectiveTimes"] | null;
                 shapes: components["schemas"]["Shape"][];
             };
             findings: components["schemas"]["Finding"][];
@@ -1446,6 +1473,11 @@ export interface components {
                     launches: number;
                     exclusive_us: number;
                 }[] | null;
+                /**
+                 * @description of a kernel that waits for other GPUs: its time over the ranks; null: it is none, or no timeline
+                 * @default null
+                 */
+                collective: components["schemas"]["CollectiveTimes"] | null;
                 shapes: components["schemas"]["Shape"][];
             };
             /** @description further kernels that match the target, by time */
@@ -1549,6 +1581,11 @@ export interface components {
             findings: components["schemas"]["FindingInput"][];
             /** @description artifacts to analyse, in order */
             reports: string[];
+            /**
+             * @description artifacts that are timelines of the run, one a rank; what tells of the host is taken out of them
+             * @default []
+             */
+            timelines: string[];
             record: components["schemas"]["CaptureRecordInput"];
         };
         PipelinePlan: {
@@ -1556,10 +1593,10 @@ export interface components {
                 /** @enum {string} */
                 tool: "nsys";
                 /**
-                 * @description which part of the program was recorded
+                 * @description which part of the program was recorded; session: from nsys start to nsys stop
                  * @enum {string}
                  */
-                window: "from_start" | "cuda_profiler_api";
+                window: "from_start" | "cuda_profiler_api" | "session";
                 /** @description one run of the program under nsys */
                 program_s: number;
             };
@@ -1592,7 +1629,7 @@ export interface components {
                 } | null;
                 total_ns: number;
                 /** @enum {string} */
-                reason: "below_top_n" | "collective" | "no_mangled_name" | "small_cluster" | "launch_limit" | "argument_limit" | "hang" | "fault";
+                reason: "below_top_n" | "collective" | "no_mangled_name" | "small_cluster" | "launch_limit" | "argument_limit" | "not_launched" | "hang" | "fault";
                 /** @description in words */
                 because: string;
             }[];
@@ -1609,10 +1646,10 @@ export interface components {
             metrics: number | null;
             /** @description what bounds the launches */
             reason: string;
-            /** @description in order; start: of the program for the counters, where it began beside the timeline */
+            /** @description in order; start: of the program for the counters, where it began beside the timeline, or of an engine with its warm-up; shapes and survey: launches of an engine, looked at before the counters */
             steps: {
                 /** @enum {string} */
-                step: "timeline" | "export" | "rank" | "start" | "counters";
+                step: "timeline" | "export" | "rank" | "start" | "shapes" | "survey" | "counters";
                 took_s: number;
             }[];
             /** @description what else is to be known of the plan, in words */
@@ -1623,10 +1660,10 @@ export interface components {
                 /** @enum {string} */
                 tool: "nsys";
                 /**
-                 * @description which part of the program was recorded
+                 * @description which part of the program was recorded; session: from nsys start to nsys stop
                  * @enum {string}
                  */
-                window: "from_start" | "cuda_profiler_api";
+                window: "from_start" | "cuda_profiler_api" | "session";
                 /** @description one run of the program under nsys */
                 program_s: number;
             };
@@ -1659,7 +1696,7 @@ export interface components {
                 } | null;
                 total_ns: number;
                 /** @enum {string} */
-                reason: "below_top_n" | "collective" | "no_mangled_name" | "small_cluster" | "launch_limit" | "argument_limit" | "hang" | "fault";
+                reason: "below_top_n" | "collective" | "no_mangled_name" | "small_cluster" | "launch_limit" | "argument_limit" | "not_launched" | "hang" | "fault";
                 /** @description in words */
                 because: string;
             }[];
@@ -1676,10 +1713,10 @@ export interface components {
             metrics: number | null;
             /** @description what bounds the launches */
             reason: string;
-            /** @description in order; start: of the program for the counters, where it began beside the timeline */
+            /** @description in order; start: of the program for the counters, where it began beside the timeline, or of an engine with its warm-up; shapes and survey: launches of an engine, looked at before the counters */
             steps: {
                 /** @enum {string} */
-                step: "timeline" | "export" | "rank" | "start" | "counters";
+                step: "timeline" | "export" | "rank" | "start" | "shapes" | "survey" | "counters";
                 took_s: number;
             }[];
             /** @description what else is to be known of the plan, in words */
@@ -3933,7 +3970,7 @@ export interface operations {
     getTimelineBytes: {
         parameters: {
             query?: {
-                /** @description which timeline, in the order of the request */
+                /** @description which timeline, in the order of the request or the outcome */
                 index?: number;
             };
             header?: never;
