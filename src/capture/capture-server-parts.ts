@@ -10,6 +10,7 @@ import type { CounterConcurrency } from "./load-concurrency.ts";
 import type { Pollution } from "./log-patterns.ts";
 import type { Measured, MeasureOptions } from "./measure.ts";
 import { fillIn } from "./placeholders.ts";
+import type { WarmEngine } from "./warm-engine.ts";
 
 /** Requests of one window: the first has prefill and decode, the second shows what comes again. */
 const REQUESTS_PER_WINDOW = 2;
@@ -78,6 +79,8 @@ export interface ServerJob {
   readonly filter: KernelFilter;
   /** Of each of those that are in flight at a time. */
   readonly requestsEach?: number;
+  /** Ends an engine that is of no use any more, where its lease is not to go with it. */
+  end?(warm: WarmEngine): Promise<void>;
   measure(options: MeasureOptions): Promise<Measured>;
 }
 

@@ -142,7 +142,7 @@ async function startWarm(
 async function attached(
   options: Capture,
   workload: ServerWorkload,
-  { filter, requestsEach, measure }: ServerJob,
+  { filter, requestsEach, measure, end }: ServerJob,
   concurrency: CounterConcurrency,
   warm: WarmEngine,
   reused: boolean,
@@ -274,7 +274,7 @@ async function attached(
           : isStuck
             ? "it did not answer its requests"
             : null;
-    if (why !== null) await options.engines.end(warm, why);
+    if (why !== null) await (end === undefined ? options.engines.end(warm, why) : end(warm));
     else await options.engines.keep(warm);
   }
 }

@@ -93,7 +93,7 @@ export const SURVEY_OF_A_PROGRAM: readonly string[] = ["gpu__time_duration.sum"]
 export const NEEDS_REPLAY = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
 
 /** Known before a launch runs: needs no pass, some 0.01 s a launch, and leaves a program well (measured, as NEEDS_REPLAY). */
-const SHAPE: NcuPlan["counters"] = { kind: "metrics", metrics: ["launch__grid_size"] };
+export const SHAPE: NcuPlan["counters"] = { kind: "metrics", metrics: ["launch__grid_size"] };
 
 /**
  * Takes the counters of one target: the survey takes the time of the launches that match, the plan picks some of each
@@ -219,7 +219,7 @@ async function sampledSurvey(options: MeasureOptions, runs: Measured["runs"]): P
 }
 
 /** Says so where the launches that were looked at may not be all. */
-function withLimit({ surveyLaunches }: MeasureOptions, looked: Step): Step {
+export function withLimit({ surveyLaunches }: MeasureOptions, looked: Step): Step {
   const { tookMs, firstLaunchAfterMs, endedBy } = looked.run;
   const launches = looked.summary?.launches ?? 0;
   const isCut = endedBy === "count_reached" && firstLaunchAfterMs !== null && tookMs - firstLaunchAfterMs > SURVEY_MS;
@@ -235,7 +235,8 @@ function withLimit({ surveyLaunches }: MeasureOptions, looked: Step): Step {
   return { ...looked, verdict: { ...looked.verdict, findings: [...looked.verdict.findings, finding] } };
 }
 
-interface Step {
+/** One run of ncu and what came of it. */
+export interface Step {
   readonly run: NcuRun;
   readonly summary: ReportSummary | null;
   readonly verdict: RunVerdict;
@@ -243,7 +244,8 @@ interface Step {
   readonly path: string | null;
 }
 
-async function step(
+/** Runs ncu once, reads its report and judges both; the run is added to `runs`. */
+export async function step(
   { run, summarize, tell }: MeasureOptions,
   runs: CaptureRecord["runs"],
   purpose: Purpose,
@@ -278,8 +280,10 @@ const STOPPED: ReadonlySet<NcuRun["endedBy"]> = new Set([
   "disk_full",
   "report_limit",
 ]);
-const mustStop = ({ endedBy }: NcuRun): boolean => STOPPED.has(endedBy);
-const ranToItsEnd = ({ endedBy }: NcuRun): boolean => endedBy === "itself" || endedBy === "count_reached";
+/** It was ended from outside, and nothing more is to be run. */
+export const mustStop = ({ endedBy }: NcuRun): boolean => STOPPED.has(endedBy);
+/** It was not cut off. */
+export const ranToItsEnd = ({ endedBy }: NcuRun): boolean => endedBy === "itself" || endedBy === "count_reached";
 
 /** A survey holds times only: it cannot carry a verdict, so what ended it is the end of the capture. */
 const noVerdictWithoutCounters = ({ ended, failure }: RunVerdict): Pick<Measured, "ended" | "failure"> => ({

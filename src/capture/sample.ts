@@ -4,6 +4,8 @@ import type { SurveyLaunch } from "./plan.ts";
 /** A launch that matches, with its time where that was taken. */
 export interface SeenLaunch extends Omit<SurveyLaunch, "duration_ns"> {
   readonly duration_ns: number | null;
+  /** As the linker knows its kernel, and which launch of that name it is, from 1; null: the report does not say. */
+  readonly mangled?: { readonly name: string; readonly ordinal: number } | null;
 }
 
 /** Launches that are timed, at most, unless there are more shapes: 0.4 s each (9 passes, ncu 2025.3.1, H200). */
