@@ -51,13 +51,20 @@ async function readTimelines(task: AnalysisTask): Promise<Result<TimelineInput[]
 }
 
 function analysed(
-  { target, top_n, window, capture }: AnalysisTask,
+  { target, top_n, window, model, capture }: AnalysisTask,
   reports: readonly AnalysisInput[],
   timelines: readonly TimelineInput[],
 ): Result<ProfileResult, AnalysisFailure | RankFailure> {
   if (timelines.length === 0)
-    return analyze(reports, { target, topN: top_n, survey: surveyOf(capture?.record.plan ?? null) });
-  return analyzeTimelines(timelines, reports, { target, topN: top_n, ...(window === null ? {} : { window }) });
+    return analyze(reports, { target, topN: top_n, model, survey: surveyOf(capture?.record.plan ?? null) });
+  const plan = capture?.record.pipeline ?? null;
+  return analyzeTimelines(timelines, reports, {
+    target,
+    topN: top_n,
+    model,
+    plan,
+    ...(window === null ? {} : { window }),
+  });
 }
 
 function refused(error: AnalysisFailure | RankFailure, task: AnalysisTask): Failure {

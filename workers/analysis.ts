@@ -101,7 +101,7 @@ async function taskOf(
     Promise.all(
       files.map(async ({ id, sha256, storage_key }) => ({ id, sha256, path: await artifacts.localPath(storage_key) })),
     );
-  const { target, top_n, window } = request;
+  const { target, top_n, window, model } = request;
   return {
     target,
     top_n,
@@ -110,6 +110,7 @@ async function taskOf(
     reports: await located(reports),
     timelines: await located(timelines),
     folder: null,
+    model,
     capture,
   };
 }

@@ -24,6 +24,7 @@ import {
   tflopsCell,
   timeCell,
 } from "./kernel-cells.ts";
+import { planView } from "./plan.ts";
 
 export interface ViewOptions {
   /** What the reports are called, in the order of the result's provenance. */
@@ -72,6 +73,7 @@ export function rankingView(terminal: Terminal, result: PipelineResult, options:
     ...legend(terminal, result, notes),
     "",
     ...composites(terminal, result),
+    ...planView(terminal, result),
     ...whereNext(terminal, result, options),
     ...findingsView(terminal, result),
   ];

@@ -1,7 +1,8 @@
 import type { CaptureEnd } from "../model/capture.ts";
 import type { Finding } from "../model/finding.ts";
+import type { PipelinePlan } from "../model/pipeline-plan.ts";
 import type { Failure } from "../model/profile.ts";
-import type { ProfileResult } from "../model/result.ts";
+import type { PipelineResult, ProfileResult } from "../model/result.ts";
 
 /**
  * Says in a result how its reports were captured. Whether the capture ended early is known from `capture` only: a
@@ -12,11 +13,18 @@ export function withCapture(result: ProfileResult, capture: CaptureEnd | null): 
   const { record, failure, ended } = capture;
   const endedEarly = failure === null ? [] : [findingOf(failure)];
   return {
-    ...result,
+    ...(result.kind === "pipeline" ? withPlan(result, record.pipeline) : result),
     partial: result.partial || ended === "partial",
     findings: [...endedEarly, ...capture.findings, ...result.findings],
     provenance: { ...result.provenance, gpus: withUuid(result.provenance.gpus, record.gpus), capture: record },
   };
+}
+
+/** What was measured and what not; null with the reason where launches were not chosen by a timeline. */
+function withPlan(result: PipelineResult, plan: PipelinePlan | null): PipelineResult {
+  const { plan: _, ...others } = result.null_reasons;
+  const why = "the capture chose no launches by a timeline";
+  return { ...result, plan, null_reasons: plan === null ? { ...others, plan: why } : others };
 }
 
 /** Which of several GPUs a launch ran on no report says; one alone needs no telling apart. */

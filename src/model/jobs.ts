@@ -26,6 +26,7 @@ export const analysisTaskSchema = z.strictObject({
     ])
     .nullable()
     .describe("part of the timelines; null: all of them"),
+  model: z.string().nullable().describe("as the request names it: some stages depend on its kind"),
   capture: captureEndSchema.nullable().describe("null: the reports were uploaded"),
 });
 export type AnalysisTask = z.infer<typeof analysisTaskSchema>;

@@ -3,6 +3,7 @@ import { withCapture } from "../../src/analysis/capture.ts";
 import type { CaptureEnd } from "../../src/model/capture.ts";
 import { profileResultSchema } from "../../src/model/result.ts";
 import { captureRecord, FAILURE, GPU_UUID } from "../helpers/fake-worker.ts";
+import { pipelinePlan } from "../helpers/pipeline-plan.ts";
 import { kernelEntry, kernelResult, pipelineResult } from "../helpers/result.ts";
 
 const own = { code: "own", severity: "info", message: "of the analysis", launch: 0, evidence: {} } as const;
@@ -58,4 +59,20 @@ it("names no GPU where several were leased: no report says which launch ran wher
   const two = [...record.gpus, { uuid: "GPU-2", name: "NVIDIA H200", driver_version: "580.95.05" }];
   const merged = withCapture(kernelResult(kernelEntry()), end({ record: { ...record, gpus: two } }));
   expect(merged.provenance.gpus.map(({ uuid }) => uuid)).toEqual([null]);
+});
+
+it("has the plan of the capture, or says why there is none", () => {
+  const plan = pipelinePlan({ kernels: 79 });
+  const record = { ...captureRecord("w1", 1), pipeline: plan };
+  const uploaded = pipelineResult([kernelEntry()], { null_reasons: { plan: "handed in", coverage: "why" } });
+  const merged = withCapture(uploaded, end({ record }));
+  expect(merged).toMatchObject({ plan, null_reasons: { coverage: "why" } });
+  expect(merged).not.toHaveProperty("null_reasons.plan");
+  expect(profileResultSchema.parse(merged)).toEqual(merged);
+  expect(withCapture(uploaded, end())).toMatchObject({
+    plan: null,
+    null_reasons: { coverage: "why", plan: "the capture chose no launches by a timeline" },
+  });
+  // A kernel's result has no plan of its own: the record has it.
+  expect(withCapture(kernelResult(kernelEntry()), end({ record }))).not.toHaveProperty("plan");
 });

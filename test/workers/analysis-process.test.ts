@@ -10,7 +10,7 @@ const never = (): AbortSignal => new AbortController().signal;
 function task(timeline = "timelines/tiny-collective.nsys.sqlite.gz") {
   const timelines = [{ id: "t", sha256: "s", path: fixturePath(timeline) }];
   const question = { target: "full pipeline", top_n: 10, window: null, capture: null };
-  return { ...question, max_decompressed_bytes: 1e9, reports: [], timelines, folder: null };
+  return { ...question, max_decompressed_bytes: 1e9, reports: [], timelines, folder: null, model: null };
 }
 
 it("answers, and leaves no folder behind", async () => {

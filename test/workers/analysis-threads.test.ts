@@ -24,6 +24,7 @@ function task(bytes: Uint8Array, target = "full pipeline") {
     target,
     top_n: 10,
     max_decompressed_bytes: 1e9,
+    model: null,
     capture: null,
     reports,
     timelines: [],

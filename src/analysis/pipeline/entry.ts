@@ -20,7 +20,7 @@ import { uncounted } from "./uncounted.ts";
  */
 const RATIO_MIN = 0.5;
 const RATIO_MAX = 2;
-/** ncu adds this much to a launch, whatever the kernel: 0.9 to 2.4 us for launches below 10 us (H200, ncu 2025.3.1). */
+/** ncu adds this much to a launch, whatever the kernel: 1.1 to 2.4 us for launches below 10 us (H200, ncu 2025.3.1). */
 const ADDED_US = 3;
 /** Peaks are exact, clocks of memory are not. */
 const OVER_PEAK = 1.05;
@@ -32,6 +32,8 @@ export interface EntryTotals {
   readonly hasReports: boolean;
   /** By name key. */
   readonly collectives: ReadonlyMap<string, CollectiveTimes>;
+  /** Why the plan left kernels out, by the name shown. */
+  readonly leftOut: ReadonlyMap<string, string>;
 }
 
 export interface PipelineEntry {
@@ -125,9 +127,11 @@ export const coveredUs = ({ shapes }: JoinedKernel): number =>
     .flatMap(({ clusters }) => clusters)
     .reduce((sum, { by, cluster }) => sum + (by === null ? 0 : cluster.exclusive_us), 0);
 
-function withoutCounters({ kernel, counted, mismatched }: JoinedKernel, { hasReports }: EntryTotals): string {
+function withoutCounters({ kernel, counted, mismatched }: JoinedKernel, totals: EntryTotals): string {
   if (counted === null && isCollectiveKernel(kernel.names)) return NEVER_REPLAYED;
-  if (!hasReports) return "no counters were taken: a timeline alone shows times";
+  const planned = counted === null ? totals.leftOut.get(kernel.names.display) : undefined;
+  if (planned !== undefined) return `not measured: ${planned}`;
+  if (!totals.hasReports) return "no counters were taken: a timeline alone shows times";
   if (counted === null) return "no launch of it got counters";
   if (mismatched.length > 0) {
     return "shape_mismatch: launches of it got counters, but none of the shape and duration that take most of its time";

@@ -63,6 +63,12 @@ interface JoinedRanking {
   readonly coveredUs: (kernel: RankedKernel) => number;
 }
 
+/** Why the plan of a capture left out whole kernels, by their names in the timeline. */
+const leftOutKernels = (plan: PipelinePlan | null): ReadonlyMap<string, string> =>
+  new Map(
+    (plan?.left_out ?? []).flatMap(({ kernel, cluster, because }) => (cluster === null ? [[kernel, because]] : [])),
+  );
+
 /** The ranking of timelines, and what joins the reports to it. */
 function joinedRanking(
   inputs: readonly TimelineInput[],
@@ -84,6 +90,7 @@ function joinedRanking(
     reasons: ranking.null_reasons,
     hasReports: reports.length > 0,
     collectives: collectiveTimes(collectives),
+    leftOut: leftOutKernels(plan),
   };
   const join = (kernel: RankedKernel): JoinedKernel => joinKernel(kernel, counted.of(kernel), planned);
   return ok({
