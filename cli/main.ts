@@ -49,6 +49,14 @@ function program(run: (command: Promise<ExitCode>) => Promise<void>): Command {
     )
     .addOption(
       new Option(
+        "--trace <file>",
+        "also write the timelines for chrome://tracing and ui.perfetto.dev, with stage and verdict on each launch; gzip where the name ends in .gz",
+      )
+        .argParser(namedFile)
+        .conflicts("launches"),
+    )
+    .addOption(
+      new Option(
         "--window <part>",
         "part of the timelines: nvtx:NAME, step:N, or FROM..TO in us from the first GPU activity",
       )
@@ -134,6 +142,7 @@ Examples:
   profile-kernel analyze run.ncu-rep --target fused_moe_kernel
   profile-kernel analyze rank0.ncu-rep rank1.ncu-rep --json > result.json
   profile-kernel analyze run.sqlite run.ncu-rep
+  profile-kernel analyze run.sqlite run.ncu-rep --trace trace.json.gz
   profile-kernel analyze rank0.json.gz rank1.json.gz --window step:3
   ncu --import run.ncu-rep --csv --page raw | profile-kernel analyze -
 

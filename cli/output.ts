@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import type { Writable } from "node:stream";
+import { writePieces } from "../src/base/write-pieces.ts";
 import { EXIT } from "./exit-codes.ts";
 import { CommandFailure } from "./failure.ts";
 
@@ -47,10 +48,22 @@ export async function writeNamedFile(path: string, content: string): Promise<voi
   try {
     await writeFile(path, content);
   } catch (error) {
-    throw new CommandFailure(EXIT.usage, {
-      code: "cannot_write",
-      message: `cannot write ${path}: ${error instanceof Error ? error.message : String(error)}`,
-      hint: "Name a file in a folder that exists and may be written.",
-    });
+    throw cannotWrite(path, error);
   }
 }
+
+/** The same piece by piece, in the memory of one. */
+export async function writeNamedPieces(path: string, pieces: Iterable<string>, gzip: boolean): Promise<void> {
+  try {
+    await writePieces(path, pieces, gzip);
+  } catch (error) {
+    throw cannotWrite(path, error);
+  }
+}
+
+const cannotWrite = (path: string, error: unknown): CommandFailure =>
+  new CommandFailure(EXIT.usage, {
+    code: "cannot_write",
+    message: `cannot write ${path}: ${error instanceof Error ? error.message : String(error)}`,
+    hint: "Name a file in a folder that exists and may be written.",
+  });

@@ -19,7 +19,7 @@ import { detectTimeline, readTimeline } from "../../src/timeline/detect.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { CommandFailure } from "../failure.ts";
 import { fileFailure, type Input, openInputs } from "../inputs.ts";
-import { jsonText, write, writeLines, writeNamedFile } from "../output.ts";
+import { jsonText, write, writeLines, writeNamedFile, writeNamedPieces } from "../output.ts";
 import { readFailure } from "../read-failure.ts";
 import { repeatedFinding, repeatedInputs } from "../same-input.ts";
 import { terminalOf } from "../terminal.ts";
@@ -33,6 +33,7 @@ export interface AnalyzeFlags {
   readonly svg?: string;
   readonly stagesSvg?: string;
   readonly timelineSvg?: string;
+  readonly trace?: string;
   readonly window?: TimelineWindow;
   readonly fullNames?: boolean;
   readonly strict?: boolean;
@@ -58,6 +59,7 @@ export async function analyzeCommand(files: readonly string[], flags: AnalyzeFla
     await noteRepeated(inputs.items, contents, flags.launches === true);
     const read = split(inputs.items, contents);
     if (read.timelines.length === 0 && flags.window !== undefined) throw windowWithoutTimeline();
+    if (read.timelines.length === 0 && flags.trace !== undefined) throw traceWithoutTimeline();
     if (flags.launches === true) await printLaunches(read);
     else await printResult(read, flags);
     if (flags.strict === true) refusePartial(read);
@@ -144,6 +146,14 @@ const windowWithoutTimeline = (): CommandFailure =>
     evidence: {},
   });
 
+const traceWithoutTimeline = (): CommandFailure =>
+  new CommandFailure(EXIT.usage, {
+    code: "trace_without_timeline",
+    message: "--trace writes the launches of a timeline, and none was given",
+    hint: "Give a timeline as well: SQLite of `nsys export`, or a trace of torch's profiler.",
+    evidence: {},
+  });
+
 async function printLaunches({ reports, timelineNames }: Read): Promise<void> {
   const [timeline] = timelineNames;
   if (timeline !== undefined) {
@@ -162,6 +172,7 @@ async function printLaunches({ reports, timelineNames }: Read): Promise<void> {
 async function printResult(read: Read, flags: AnalyzeFlags): Promise<void> {
   const result = resultOf(read, flags);
   await writePictures(flags, result);
+  if (flags.trace !== undefined) await writeTrace(flags.trace, read, result);
   if (flags.json === true) return write(process.stdout, jsonText(result, "pretty"));
   const options = {
     inputs: read.reportNames,
@@ -219,6 +230,16 @@ async function writePictures({ svg, stagesSvg, timelineSvg }: AnalyzeFlags, resu
   if (timelineSvg !== undefined) {
     await writeNamedFile(timelineSvg, (await import("../../src/charts/timeline.ts")).timelineSvg(result));
   }
+}
+
+/** Loaded when it is asked for. */
+async function writeTrace(path: string, { timelines }: Read, result: ProfileResult): Promise<void> {
+  const { traceEvents } = await import("../../src/trace-export/index.ts");
+  const pieces = traceEvents(
+    timelines.map(({ timeline }) => timeline),
+    result,
+  );
+  await writeNamedPieces(path, pieces, path.endsWith(".gz"));
 }
 
 function refusePartial({ reports, reportNames }: Read): void {

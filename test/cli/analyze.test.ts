@@ -6,6 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
+import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { launchResults } from "../../src/analysis/index.ts";
 import { rooflineSvg } from "../../src/charts/roofline.ts";
@@ -126,6 +127,19 @@ describe("analyze --svg", () => {
     expect(code).toBe(0);
     expect(readFileSync(stages, "utf8")).toContain("Busy time by stage");
     expect(readFileSync(timeline, "utf8")).toContain("Timeline of the GPU");
+  });
+
+  it("writes the trace of a timeline, packed where the name says so", async () => {
+    const recording = fixturePath("timelines/tiny-graph-nodes.nsys.sqlite.gz");
+    const [plain, packed] = [join(folder, "trace.json"), join(folder, "trace.json.gz")];
+    for (const path of [plain, packed]) {
+      expect((await cli(["analyze", recording, "--trace", path])).code).toBe(0);
+    }
+    expect(gunzipSync(readFileSync(packed)).equals(readFileSync(plain))).toBe(true);
+    expect(JSON.parse(readFileSync(plain, "utf8")).traceEvents.length).toBeGreaterThan(10);
+    expect((await cli(["analyze", recording, "--trace", join(folder, "no", "such.json")])).code).toBe(2);
+    const { code, stderr } = await cli(["analyze", TINY, "--trace", plain]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("none was given")]);
   });
 
   it("says what is wrong with a path that cannot be written", async () => {

@@ -1,13 +1,12 @@
 import { byNumber, byNumberDescending, byText, inOrder } from "../../base/order.ts";
 import type { Timeline } from "../../model/timeline.ts";
 import { STRIP_BINS, STRIP_LANES, STRIP_STAGES, type TimelineStrip } from "../../model/timeline-strip.ts";
+import { offsetsOf } from "./clocks.ts";
 import { GRAPH, gpuUsesOf, KERNEL } from "./lanes.ts";
 import type { Source } from "./launches.ts";
 
 const FEW_STREAMS = 4;
 const FEW_LANES = 4;
-/** Recorded clocks are believed where timelines laid by them cover at most so many times the longest of them. */
-const CLOCKS_AGREE = 2;
 
 /** What may be drawn as one line. */
 interface StripLane {
@@ -38,7 +37,10 @@ export function stripOf(
   stageOfKernel: (timeline: number, name: number) => string,
 ): TimelineStrip | null {
   const extents = sources.map(extentOf);
-  const clocks = offsetsOf(sources, extents);
+  const clocks = offsetsOf(
+    sources.map(({ timeline }) => timeline),
+    extents,
+  );
   const stages = new Map<string, number>();
   const position = (stage: string): number => {
     const known = stages.get(stage);
@@ -138,25 +140,6 @@ function extentOf({ timeline: { rows }, selection: { mask }, lanes }: Source): r
     last = Math.max(last, Number(lanes.end_ns[row]));
   }
   return last >= first ? [first, last] : null;
-}
-
-/** What is added to the times of each timeline. */
-function offsetsOf(
-  sources: readonly Source[],
-  extents: readonly (readonly [number, number] | null)[],
-): { readonly by: TimelineStrip["aligned_by"]; readonly offsets: readonly number[] } {
-  const zeros = sources.map(({ timeline }) => timeline.zero_unix_ns);
-  const [origin] = zeros;
-  if (origin !== undefined && origin !== null && zeros.every((zero) => zero !== null)) {
-    const offsets = zeros.map((zero) => Number((zero ?? origin) - origin));
-    const laid = extents.flatMap((extent, at) =>
-      extent === null ? [] : [[extent[0] + (offsets[at] ?? 0), extent[1] + (offsets[at] ?? 0)] as const],
-    );
-    const covered = Math.max(...laid.map(([, end]) => end)) - Math.min(...laid.map(([start]) => start));
-    const longest = Math.max(...laid.map(([start, end]) => end - start));
-    if (covered <= CLOCKS_AGREE * longest) return { by: "clock", offsets };
-  }
-  return { by: "first_activity", offsets: extents.map((extent) => (extent === null ? 0 : -extent[0])) };
 }
 
 /** GPU uses with selected rows; of a single one its streams, where they are few. */
