@@ -1178,6 +1178,11 @@ export interface components {
                 exclusive_us: number | null;
                 /** @description what its measured clusters would save at their roof (Amdahl, one kernel alone); savings of several kernels do not add where they overlap */
                 saving_us: number | null;
+                /**
+                 * @description saving_us over the time the GPU is busy; less where other streams work at the same time
+                 * @default null
+                 */
+                saving_of_busy: number | null;
                 phases: {
                     /** @enum {string} */
                     phase: "prefill" | "decode" | "mixed" | "draft" | "verify" | "unknown";
@@ -1467,6 +1472,11 @@ export interface components {
                 exclusive_us: number | null;
                 /** @description what its measured clusters would save at their roof (Amdahl, one kernel alone); savings of several kernels do not add where they overlap */
                 saving_us: number | null;
+                /**
+                 * @description saving_us over the time the GPU is busy; less where other streams work at the same time
+                 * @default null
+                 */
+                saving_of_busy: number | null;
                 phases: {
                     /** @enum {string} */
                     phase: "prefill" | "decode" | "mixed" | "draft" | "verify" | "unknown";

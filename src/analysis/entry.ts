@@ -63,6 +63,7 @@ export function entryOf({
     "detail.share_of_wall",
     "detail.exclusive_us",
     "detail.saving_us",
+    "detail.saving_of_busy",
     "detail.phases",
   ])
     reasons[path] = NO_TIMELINE;
@@ -95,6 +96,7 @@ export function entryOf({
       share_of_wall: null,
       exclusive_us: null,
       saving_us: null,
+      saving_of_busy: null,
       phases: null,
       collective: null,
       shapes,

@@ -318,6 +318,9 @@ export const kernelDetailSchema = launchVerdictSchema.extend({
   saving_us: number.describe(
     "what its measured clusters would save at their roof (Amdahl, one kernel alone); savings of several kernels do not add where they overlap",
   ),
+  saving_of_busy: fraction
+    .default(null)
+    .describe("saving_us over the time the GPU is busy; less where other streams work at the same time"),
   phases: z.array(z.object({ phase: z.enum(PHASES), launches: z.number().int(), exclusive_us: z.number() })).nullable(),
   collective: collectiveTimesSchema
     .nullable()

@@ -207,6 +207,7 @@ function emptyDetail(name: string): Detail {
     exclusive_us: null,
     saving_us: null,
     phases: null,
+    saving_of_busy: null,
     collective: null,
     shapes: [],
   };

@@ -29,12 +29,23 @@ const OVER_PEAK = 1.05;
 export interface EntryTotals {
   /** Why shares are null. */
   readonly reasons: Readonly<Record<string, string>>;
+  readonly busyUs: number | null;
   readonly hasReports: boolean;
   /** By name key. */
   readonly collectives: ReadonlyMap<string, CollectiveTimes>;
   /** Why the plan left kernels out, by the name shown. */
   readonly leftOut: ReadonlyMap<string, string>;
 }
+
+/** Null for want of a timeline where there is none. */
+const TOLD_BY_TIMELINE = [
+  "fraction_of_pipeline",
+  "detail.share_of_wall",
+  "detail.exclusive_us",
+  "detail.saving_us",
+  "detail.saving_of_busy",
+  "detail.phases",
+];
 
 export interface PipelineEntry {
   readonly entry: KernelEntry;
@@ -82,11 +93,15 @@ export function pipelineEntry(
     stage,
   });
   const reasons = { ...base.detail.null_reasons };
-  for (const path of ["fraction_of_pipeline", "detail.share_of_wall"]) delete reasons[path];
+  for (const path of TOLD_BY_TIMELINE) delete reasons[path];
   if (kernel.share_of_busy === null) reasons.fraction_of_pipeline = totals.reasons.busy_us ?? "busy time is not known";
   if (kernel.share_of_wall === null) {
     reasons["detail.share_of_wall"] = totals.reasons.wall_us ?? "the span is not known";
   }
+  const { busyUs } = totals;
+  const savingOfBusy = saving === null || busyUs === null || busyUs <= 0 ? null : saving / busyUs;
+  if (savingOfBusy === null)
+    reasons["detail.saving_of_busy"] = saving === null ? reason : (totals.reasons.busy_us ?? "busy time is not known");
   if (saving === null) reasons["detail.saving_us"] = reason;
   if (measured === null) reasons["detail.launch"] = reason;
   if (collective !== null) {
@@ -107,6 +122,7 @@ export function pipelineEntry(
       share_of_wall: kernel.share_of_wall,
       exclusive_us: kernel.exclusive_us,
       saving_us: saving,
+      saving_of_busy: savingOfBusy,
       collective,
       phases: kernel.phases === null ? null : kernel.phases.map((phase) => ({ ...phase })),
       null_reasons: reasons,

@@ -88,6 +88,7 @@ function joinedRanking(
   const stages = new KernelStages(timelines, modelKind(model));
   const totals = {
     reasons: ranking.null_reasons,
+    busyUs: ranking.busy_us,
     hasReports: reports.length > 0,
     collectives: collectiveTimes(collectives),
     leftOut: leftOutKernels(plan),

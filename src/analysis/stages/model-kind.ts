@@ -16,7 +16,7 @@ const KINDS: readonly (readonly [is: RegExp, isMoe: boolean, isMla: boolean])[] 
   [/^longcatflash/, true, true],
   [/^minicpm3/, false, true],
   // `Qwen3-235B-A22B`: so many parameters of them active.
-  [/^qwen.*\da\d+(?:\.\d+)?b|^qwen15moe/, true, false],
+  [/^qwen.*ba\d+b|^qwen15moe/, true, false],
   [/^qwen3coder480b|^qwen3next/, true, false],
   [/^qwen2(?:5)?(?:instruct|coder|math|vl)?\d+b/, false, false],
   [/^qwen3(?:06|17|4|8|14|32)b/, false, false],
