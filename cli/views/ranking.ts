@@ -2,7 +2,7 @@ import { shortKernelName } from "../../src/charts/kernel-name.ts";
 import { truncate, visibleText } from "../../src/charts/visible-text.ts";
 import type { KernelEntry, PipelineResult } from "../../src/model/result.ts";
 import { adviceFor, hintSentences } from "../advice.ts";
-import { counted, formatShare, formatTime } from "../format.ts";
+import { counted, formatShare, formatTime, orMissing } from "../format.ts";
 import { type Cell, type Column, paragraph, table } from "../layout.ts";
 import { paint, type Terminal } from "../terminal.ts";
 import { findingsView } from "./findings.ts";
@@ -152,12 +152,28 @@ function whereNext(terminal: Terminal, result: PipelineResult, options: ViewOpti
       return [
         ...paragraph(terminal, label, name, "bold"),
         ...paragraph(terminal, indent, visibleText(verdict), style),
+        ...bothTimes(entry).flatMap((text) => paragraph(terminal, indent, text, "dim")),
         ...adviceFor(entry).flatMap((advice) => paragraph(terminal, `${indent}- `, advice)),
         ...ruleOfNvidia(entry).flatMap((rule) => paragraph(terminal, `${indent}- `, visibleText(rule))),
       ];
     }),
     "",
   ];
+}
+
+/** How long the launches that the verdict speaks for took in the timeline and under ncu. */
+function bothTimes({ detail }: KernelEntry): string[] {
+  const { launch, saving_us: saving, saving_of_busy: share } = detail;
+  const own = detail.shapes
+    .flatMap(({ clusters }) => clusters)
+    .find(({ launches, ncu_over_timeline: ratio }) => ratio !== null && launches.includes(launch?.index ?? -1));
+  if (own === undefined || own.ncu_median_us === null || own.ncu_over_timeline === null) return [];
+  const times = `median ${orMissing(own.timing.median_us, formatTime)} in the timeline, ${formatTime(own.ncu_median_us)} under ncu (ratio ${own.ncu_over_timeline.toFixed(2)})`;
+  const gain =
+    saving === null || share === null
+      ? ""
+      : `; what was measured of it at its roof: ${formatTime(saving)} less, ${formatShare(share)} of the busy time`;
+  return [times + gain];
 }
 
 /**

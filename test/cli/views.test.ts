@@ -112,6 +112,32 @@ describe("the ranked table", () => {
     );
   });
 
+  it("shows the time in the timeline beside that under ncu, and what the roof would return", () => {
+    const timing = { ...moe().detail.timing, source: "timeline" as const };
+    const cluster = {
+      timing,
+      median_launch: 0,
+      launches: [0],
+      joined_by: "plan_ordinal" as const,
+      ncu_median_us: 1000,
+      ncu_over_timeline: 0.982,
+      roofline: null,
+      roofline_null_reason: null,
+      limiter: "dram" as const,
+      memory_bw_utilization: null,
+      compute_utilization: null,
+      sm_occupancy: null,
+      tflops: null,
+      share_of_kernel: 1,
+    };
+    const shapes = [{ grid: null, block: null, shared_memory_usage_bytes: null, timing, clusters: [cluster] }];
+    const entry = kernelEntry({}, { ...moe().detail, shapes, saving_us: 120, saving_of_busy: 0.012 });
+    expect(view(pipelineResult([entry]), { width: 160, colour: false })).toContain(
+      "median 1.02 ms in the timeline, 1.00 ms under ncu (ratio 0.98); what was measured of it at its roof: 120 us less, 1.2% of the busy time",
+    );
+    expect(view(pipelineResult([moe()]))).not.toContain("under ncu");
+  });
+
   it("leads with an idle GPU where there is a timeline", () => {
     const text = view(pipelineResult([moe()], { gpu_busy_us: 42_556, span_us: 909_325 }));
     expect(text).toContain("The GPU was busy for 42.6 ms of 909 ms (4.7%)");
