@@ -61,6 +61,7 @@ await build({
     check: `${root}workers/check.ts`,
     "analysis-thread": `${root}workers/analysis-thread.ts`,
     "rank-process": `${root}workers/rank-process.ts`,
+    "trace-process": `${root}workers/trace-process.ts`,
   },
   plugins: [parsedJson],
 });

@@ -12,12 +12,14 @@ import { profileLogRoutes } from "../routes/profile-log.ts";
 import { profileReportRoutes } from "../routes/profile-report.ts";
 import { profileResultRoutes } from "../routes/profile-result.ts";
 import { profileTimelineRoutes } from "../routes/profile-timeline.ts";
+import { profileTraceRoutes } from "../routes/profile-trace.ts";
 import { profileRoutes } from "../routes/profiles.ts";
 import { reportRoutes } from "../routes/reports.ts";
 import { serviceRoutes } from "../routes/service.ts";
 import { workerRoutes } from "../routes/workers.ts";
 import { workloadRoutes } from "../routes/workloads.ts";
 import { startAnalysisWorker } from "../workers/analysis.ts";
+import { traceMaker } from "../workers/traces.ts";
 import { type Keys, openKeys } from "./access/keys.ts";
 import type { Role } from "./access/roles.ts";
 import { isFullPipeline } from "./analysis/index.ts";
@@ -140,6 +142,7 @@ async function start(
       noWorkerTimeoutMs: config.NO_WORKER_TIMEOUT_S * 1000,
     },
     incoming: { bytes: 0 },
+    makeTrace: traceMaker(config),
     now: Date.now,
     warn,
   };
@@ -265,6 +268,7 @@ export async function registerRoutes(
     profileResultRoutes,
     profileReportRoutes,
     profileTimelineRoutes,
+    profileTraceRoutes,
     profileLogRoutes,
     profileCaptureRoutes,
     workerRoutes,

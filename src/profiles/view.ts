@@ -42,7 +42,7 @@ export function profileView(row: ProfileRow, given: ResolvedRequest = JSON.parse
       timeline_picture: `${self}/timeline.svg`,
       report: `${self}/report`,
       ...(request.source?.kind === "report" && request.source.timeline_ids?.length
-        ? { timeline: `${self}/timeline` }
+        ? { timeline: `${self}/timeline`, trace: `${self}/trace.json` }
         : {}),
       ...(row.pool === null ? {} : { log: `${self}/log` }),
       cancel: `${self}/cancel`,

@@ -83,6 +83,11 @@ await onBothDatabases((database) => {
       const profile = await ended([timeline], reports, { top_n: 7 });
       expect(profile).toMatchObject({ state: "succeeded", links: { timeline: `/profiles/${profile.id}/timeline` } });
       expect(await resultOf(profile.id)).toEqual(plain(expected.value));
+      const trace = await service.call("GET", `/profiles/${profile.id}/trace.json`);
+      expect(trace.status).toBe(200);
+      expect(trace.body.traceEvents.filter(({ cat }: { cat?: string }) => cat === "kernel").length).toBe(
+        expected.value.kind === "pipeline" ? expected.value.launches : 0,
+      );
       const raw = await service.call("GET", `/profiles/${profile.id}/timeline`);
       expect(Buffer.from(raw.body).equals(bytes)).toBe(true);
       const reportsThere = await service.call("GET", `/profiles/${profile.id}/report`);
@@ -171,6 +176,7 @@ await onBothDatabases((database) => {
       `/profiles/${profile.id}/roofline.svg`,
       `/profiles/${profile.id}/stages.svg`,
       `/profiles/${profile.id}/timeline.svg`,
+      `/profiles/${profile.id}/trace.json`,
       `/profiles/${refused.id}`,
       `/reports/${timeline.id}`,
     ]) {

@@ -49,6 +49,7 @@ export async function openTestPorts(testDatabase: TestDatabase): Promise<TestPor
     },
     limits: { maxReportBytes: 1e9, reportQuotaBytes: 1e9, noWorkerTimeoutMs: 600_000 },
     incoming: { bytes: 0 },
+    makeTrace: async () => ({ kind: "busy" }),
     now: Date.now,
     warn: () => {},
   };
