@@ -71,6 +71,7 @@ const FOLDERS = {
     "src/base",
     "src/model",
     "src/report",
+    // Analyses read timelines, and a capture ranks its own before it takes counters; both in processes of their own.
     "src/timeline",
     "src/hardware",
     "src/analysis",

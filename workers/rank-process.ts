@@ -1,6 +1,6 @@
 import { measurableKernels } from "../src/analysis/timeline/measurable.ts";
 import { type RankFailure, rankTimeline } from "../src/analysis/timeline/rank.ts";
-import { isCollective } from "../src/capture/kernel-filter.ts";
+import { isCollectiveKernel } from "../src/model/collective.ts";
 import type { Failure } from "../src/model/profile.ts";
 import { DEFAULT_TIMELINE_LIMITS } from "../src/model/timeline.ts";
 import { readNsysSqlite } from "../src/timeline/nsys-sqlite/index.ts";
@@ -23,7 +23,7 @@ async function run(data: unknown): Promise<RankAnswer> {
     });
   }
   const timeline = read.value;
-  const ranking = rankTimeline([timeline], { window, isCollective: ({ display }) => isCollective(display) });
+  const ranking = rankTimeline([timeline], { window, isCollective: isCollectiveKernel });
   if (!ranking.ok) return failed(notRanked(ranking.error));
   const kernels = measurableKernels(timeline, ranking.value.kernels);
   await takeOutHost(path, { messages: timeline.recording.tool_messages, secrets });

@@ -18,6 +18,7 @@ import { until } from "./until.ts";
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 export const STAND_IN_NCU = here("../stand-in/ncu.mjs");
+export const STAND_IN_NSYS = here("../stand-in/nsys.mjs");
 export const STAND_IN_SMI = here("../stand-in/nvidia-smi.mjs");
 
 /** GPU of the recorded nvidia-smi. */
