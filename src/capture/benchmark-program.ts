@@ -8,12 +8,16 @@ import { fillIn } from "./placeholders.ts";
 /** For `{seed}`: the same in every run, so that launches come again. */
 const SEED = 1;
 
-/** The program's command line, once its output folder is there: what it writes is neither a log nor a report. */
+/**
+ * The program's command line, once its output folder is there: what it writes is neither a log nor a report.
+ * @param output Name of that folder: one each for programs that run at the same time.
+ */
 export async function benchmarkProgram(
   { request, folder }: Pick<Capture, "request" | "folder">,
   workload: BenchmarkWorkload,
+  output = "output",
 ): Promise<readonly string[]> {
-  const output_dir = join(folder, "output");
+  const output_dir = join(folder, output);
   await mkdir(output_dir, { recursive: true, mode: 0o700 });
   return fillIn(workload.argv, {
     model: workload.model,

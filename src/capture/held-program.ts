@@ -30,6 +30,8 @@ export interface HeldProgram {
 }
 
 const LOOK_INTERVAL_MS = 50;
+/** For its end, where nobody waits for it: it holds nothing. */
+export const HELD_GRACE_MS = 2_000;
 
 /** Starts the program, held. */
 export async function holdProgram(start: HeldStart): Promise<HeldProgram> {

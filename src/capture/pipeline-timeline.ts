@@ -21,6 +21,7 @@ export type ProgramCapture = Pick<
   | "request"
   | "workload"
   | "ncu"
+  | "canAttach"
   | "env"
   | "cwd"
   | "folder"

@@ -74,6 +74,7 @@ const start = ({ env = {}, workload: fields = {}, request = {}, more = {}, ports
     }),
     workload,
     ncu: here("../stand-in/ncu.mjs"),
+    canAttach: true,
     env: {
       PATH: process.env.PATH ?? "",
       TMPDIR: folder,
@@ -205,25 +206,32 @@ describe("a pipeline of a benchmark program", () => {
   });
 
   it("measures what the budget pays for, and keeps the timeline where it pays for nothing", async () => {
-    /** The budget is what is left once the timeline is ranked. */
+    let [from, to] = [0, 0];
+    /** The budget is what is left once the timeline is ranked: the time of the program, and so much. */
     const leaves = (ms: number): Given => ({
       ports: {
         async rank(path) {
           const ranked = await rank(path);
-          deadline = performance.now() + ms;
+          deadline = performance.now() + (to - from) + ms;
           return ranked;
         },
       },
+      more: {
+        tell: (_, progress) => {
+          if (progress?.phase === "timeline") from = performance.now();
+          if (progress?.phase === "export") to = performance.now();
+        },
+      },
     });
-    // Four launches take 6.4 s beside the program.
-    const some = await start(leaves(6_400));
+    // Four launches take 2.8 s beside the program.
+    const some = await start(leaves(2_000));
     expect(some.parts.pipeline?.launches).toBeGreaterThan(0);
     expect(some.parts.pipeline?.launches).toBeLessThan(4);
     expect(some.parts.pipeline?.reason).toContain("budget");
     expect(some.parts.pipeline?.left_out.filter(({ reason }) => reason === "launch_limit").length).toBeGreaterThan(0);
     expect(some.report).not.toBeNull();
     deadline = null;
-    const nothing = await start(leaves(1_600));
+    const nothing = await start(leaves(-1));
     expect(nothing).toMatchObject({ ended: "partial", failure: { code: "capture_timeout" }, report: null });
     expect(nothing.timeline).not.toBeNull();
     expect(nothing.parts.pipeline).toMatchObject({ launches: 0, chosen: [] });
@@ -274,6 +282,28 @@ describe("a pipeline of a benchmark program", () => {
       more: { stop: stop.signal, onToolStart: () => setImmediate(() => stop.abort("canceled")) },
     });
     expect(await running).toMatchObject({ ended: "failed", failure: { code: "capture_killed" } });
+    leftNothing();
+  });
+
+  it("measures the program that was started beside the recording, which is gone afterwards", async () => {
+    const result = await start({ workload: { start_beside_timeline: true } });
+    expect(result).toMatchObject({ ended: "completed", failure: null });
+    const { pipeline, runs } = result.parts;
+    expect(pipeline?.steps.map(({ step }) => step)).toEqual(["timeline", "export", "rank", "start", "counters"]);
+    expect(runs.at(-1)?.argv).toContain("attach");
+    expect(pipeline?.notes.join(" ")).toContain("held at its first CUDA call");
+    expect(result.report).not.toBeNull();
+    leftNothing();
+  });
+
+  it("starts the program under ncu where the one beside the recording cannot be used, and says so", async () => {
+    const result = await start({
+      workload: { start_beside_timeline: true },
+      env: { STAND_IN_HELD: "ends" },
+    });
+    expect(result).toMatchObject({ ended: "completed" });
+    expect(result.parts.runs.at(-1)?.argv).not.toContain("attach");
+    expect(result.parts.pipeline?.notes.join(" ")).toContain("was of no use");
     leftNothing();
   });
 });

@@ -14,6 +14,7 @@ export async function launch(options) {
   const first = Number(options.port ?? FIRST_PORT);
   process.stdout.write(`==PROF== Waiting for profiler to attach on ports ${first}-${first + PORTS - 1}\n`);
   await sleep(scenario.attachable_after_ms ?? 20);
+  if (process.env.STAND_IN_HELD === "ends") process.exit(1);
 
   let child = null;
   const attached = new Set();
