@@ -79,8 +79,14 @@ export function pipelineEntry(
   const reason = withoutCounters(joined, totals);
   const item = measured ?? uncounted(names, reason);
   const own = heaviest === null ? undefined : analyses.get(heaviest);
-  const analysis = own ?? analyzeLaunch(item.launch, item.input.report, index);
   const saving = savingUs(clusters, analyses);
+  const { busyUs } = totals;
+  const savingOfBusy = saving === null || busyUs === null || busyUs <= 0 ? null : saving / busyUs;
+  // The level is that of the whole saving, of which the heaviest cluster is a part.
+  const distance = own?.judgement.headroom.distance_with_launch_floor ?? null;
+  const fraction = savingOfBusy !== null && distance !== null && distance > 0 ? savingOfBusy / distance : null;
+  const analysis =
+    own === undefined || fraction !== null ? analyzeLaunch(item.launch, item.input.report, index, fraction) : own;
   const collective = totals.collectives.get(kernel.key.key) ?? null;
   const base = entryOf({
     item,
@@ -98,8 +104,6 @@ export function pipelineEntry(
   if (kernel.share_of_wall === null) {
     reasons["detail.share_of_wall"] = totals.reasons.wall_us ?? "the span is not known";
   }
-  const { busyUs } = totals;
-  const savingOfBusy = saving === null || busyUs === null || busyUs <= 0 ? null : saving / busyUs;
   if (savingOfBusy === null)
     reasons["detail.saving_of_busy"] = saving === null ? reason : (totals.reasons.busy_us ?? "busy time is not known");
   if (saving === null) reasons["detail.saving_us"] = reason;
