@@ -1,10 +1,10 @@
 /**
- * How long an SQLite export of a million launches is read, beside one `GROUP BY` of the same launches in SQLite itself, in
+ * How long an SQLite export of a million launches is read, and read, judged and ranked, beside one `GROUP BY` of the same launches in SQLite itself, in
  * one process, alternating, fastest of 5 rounds each: `npm run bench:timelines [LAUNCHES]`. Printed are ratios,
  * because they hold on any machine.
  *
  * The export is the recorded one (`h200-pipeline`: 3,892 launches, their API calls) again and again, each time with times
- * and correlation ids moved on. The peak of memory is that of a process that reads it once and does nothing else.
+ * and correlation ids moved on. The peaks of memory are those of processes that do it once and nothing else.
  */
 import { fork } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import Libsql from "libsql";
+import { analyzeTimelines } from "../src/analysis/index.ts";
 import { DEFAULT_TIMELINE_LIMITS, type Timeline } from "../src/model/timeline.ts";
 import { readNsysSqlite } from "../src/timeline/nsys-sqlite/index.ts";
 
@@ -30,6 +31,7 @@ interface Measured {
   readonly calls: number;
   readonly group_by_ms: number;
   readonly read_ms: number;
+  readonly ranked_ms: number;
 }
 
 /** Repeats what is in the tables, kernels and API calls, so often that there are that many launches. */
@@ -61,9 +63,15 @@ async function read(path: string): Promise<Timeline> {
   return result.value;
 }
 
+/** Trust, ranking and everything else that a result holds of a timeline. */
+function rank(timeline: Timeline): void {
+  const result = analyzeTimelines([{ timeline, id: null, sha256: null }], [], { target: "full pipeline" });
+  if (!result.ok) throw new Error(result.error.message);
+}
+
 async function measure(path: string): Promise<Measured> {
   const database = new Libsql(path);
-  const times = { group_by: [] as number[], read: [] as number[] };
+  const times = { group_by: [] as number[], read: [] as number[], ranked: [] as number[] };
   let timeline: Timeline | null = null;
   for (let round = 0; round < ROUNDS; round++) {
     let started = performance.now();
@@ -72,6 +80,8 @@ async function measure(path: string): Promise<Measured> {
     started = performance.now();
     timeline = await read(path);
     times.read.push(performance.now() - started);
+    rank(timeline);
+    times.ranked.push(performance.now() - started);
   }
   database.close();
   return {
@@ -79,6 +89,7 @@ async function measure(path: string): Promise<Measured> {
     calls: timeline?.calls.count ?? 0,
     group_by_ms: Math.min(...times.group_by),
     read_ms: Math.min(...times.read),
+    ranked_ms: Math.min(...times.ranked),
   };
 }
 
@@ -105,6 +116,7 @@ async function main(launches: number): Promise<void> {
     const found = await inChild<Measured>("measure", path);
     const idle = await inChild<number>("idle", path);
     const peak = await inChild<number>("once", path);
+    const peakRanked = await inChild<number>("ranked", path);
     const size = (statSync(path).size / 1e6).toFixed(0);
     console.log(`nsys SQLite: ${size} MB, ${found.launches} launches, ${found.calls} API calls`);
     console.log(`  GROUP BY of the launches   ${found.group_by_ms.toFixed(0)} ms`);
@@ -112,7 +124,10 @@ async function main(launches: number): Promise<void> {
       `  read                       ${(found.read_ms / found.group_by_ms).toFixed(2)} x (${found.read_ms.toFixed(0)} ms)`,
     );
     console.log(
-      `  peak memory                ${peak.toFixed(0)} MB, of which the process itself ${idle.toFixed(0)} MB`,
+      `  read, judged and ranked    ${(found.ranked_ms / found.group_by_ms).toFixed(2)} x (${found.ranked_ms.toFixed(0)} ms)`,
+    );
+    console.log(
+      `  peak memory                ${peak.toFixed(0)} MB read, ${peakRanked.toFixed(0)} MB ranked, of which the process itself ${idle.toFixed(0)} MB`,
     );
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -124,5 +139,8 @@ if (mode === "measure" && path !== undefined) process.send?.(await measure(path)
 else if (mode === "idle") process.send?.(peakMb());
 else if (mode === "once" && path !== undefined) {
   await read(path);
+  process.send?.(peakMb());
+} else if (mode === "ranked" && path !== undefined) {
+  rank(await read(path));
   process.send?.(peakMb());
 } else await main(Number(mode ?? 1_000_000));

@@ -1,6 +1,6 @@
 /**
  * How fast a trace of torch's profiler is read, beside JSON.parse on a piece that fits, in one process, both warm:
- * `npx tsx bench/read-torch-trace.ts [MB]` (1000 MB unless said otherwise; 200 for a quick run). Printed are ratios,
+ * `npm run bench:torch [MB]` (1000 MB unless said otherwise; 200 for a quick run). Printed are ratios,
  * because they hold on any machine.
  *
  * The trace is the recorded one again and again, each time with times, correlation ids and External ids moved on, as a
