@@ -50,6 +50,7 @@ describe("a full pipeline of a program", () => {
         recorded("damaged", "damaged"),
         recorded("no-recording", "none"),
         recorded("not-permitted", COLLECTIVE, { STAND_IN_SCENARIO: "not-permitted" }),
+        recorded("budget", "h200-pipeline.nsys.sqlite.gz"),
         hangs("hangs"),
       ],
     });
@@ -84,7 +85,7 @@ describe("a full pipeline of a program", () => {
     expect(verdicts.get("stream_add")).toBe("memory-bound");
     expect(verdicts.get("fma_chain")).toBe("compute-bound");
     const collective = result.kernels.find(({ target }: { target: string }) => /^nccl/.test(target));
-    expect(collective).toMatchObject({ stage: "comm", roofline: null });
+    expect(collective).toMatchObject({ pipeline_stage: "comm", roofline: null });
     expect(collective.fraction_of_pipeline).toBeGreaterThan(0);
     expect(record.runs.at(-1)?.argv.join(" ")).not.toContain("nccl");
     await expectNothingLeft(call, worker);
@@ -97,7 +98,7 @@ describe("a full pipeline of a program", () => {
     const folder = temporaryFolder();
     const [mine, theirs] = [join(folder, "mine.sqlite"), join(folder, "theirs.sqlite")];
     writeFileSync(mine, bytes);
-    writeFileSync(theirs, gunzipSync(fixture(`timelines/${COLLECTIVE}`)));
+    writeFileSync(theirs, fixture(`timelines/${COLLECTIVE}`));
     const [got, original] = [await readTimeline(mine, folder), await readTimeline(theirs, folder)];
     if (!got.ok || !original.ok) throw new Error("unreadable");
     expect({ ...got.value, bytes_read: 0 }).toEqual({ ...original.value, bytes_read: 0 });
@@ -138,11 +139,12 @@ describe("a full pipeline of a program", () => {
   });
 
   it("measures less where max_duration_s does not pay for all", async () => {
-    const { result } = await untilVerdict(call, await submit("tiny", { max_duration_s: 6 }));
-    expect(result.plan.launches).toBeLessThan(4);
+    // Its 33 launches take 53 s. The counters are those of another program: the timeline stands.
+    const { result } = await untilVerdict(call, await submit("budget", { max_duration_s: 40 }));
+    expect(result.plan.launches).toBeLessThan(25);
     expect(result.plan.reason).toContain("budget");
     expect(result.plan.left_out.map(({ reason }: { reason: string }) => reason)).toContain("launch_limit");
-    expect(result.kernels_total).toBe(5);
+    expect(result).toMatchObject({ kernels_total: 79, partial: true });
     await expectNothingLeft(call, worker);
   });
 
