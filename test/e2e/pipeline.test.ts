@@ -139,9 +139,9 @@ describe("a full pipeline of a program", () => {
   });
 
   it("measures less where max_duration_s does not pay for all", async () => {
-    // Its 33 launches take 53 s. The counters are those of another program: the timeline stands.
-    const { result } = await untilVerdict(call, await submit("budget", { max_duration_s: 40 }));
-    expect(result.plan.launches).toBeLessThan(25);
+    // Its 24 launches take 38 s. The counters are those of another program: the timeline stands.
+    const { result } = await untilVerdict(call, await submit("budget", { max_duration_s: 30 }));
+    expect(result.plan.launches).toBeLessThan(20);
     expect(result.plan.reason).toContain("budget");
     expect(result.plan.left_out.map(({ reason }: { reason: string }) => reason)).toContain("launch_limit");
     expect(result).toMatchObject({ kernels_total: 79, partial: true });
