@@ -117,7 +117,7 @@ await onBothDatabases((database) => {
       (await submit(more)).body.errors.map(({ pointer }: { pointer: string }) => pointer);
     expect(await pointers({ source: { kind: "workload", name: "w" } })).toEqual(["/source/name"]);
     expect(await pointers({ source: { kind: "command", argv: ["ls"] } })).toEqual(["/source/kind"]);
-    expect(await pointers({ target: "full pipeline", rank: 1 })).toEqual(["/target", "/rank"]);
+    expect(await pointers({ target: "full pipeline", rank: 1 })).toEqual(["/rank"]);
     expect(await pointers({ pool: "nowhere" })).toEqual(["/pool"]);
     expect(await pointers({ gpu: "B300" })).toEqual(["/gpu"]);
     expect(
