@@ -246,7 +246,9 @@ class CaptureJob {
       lease.lost.removeEventListener("abort", onLost);
       // However the capture went: an engine that nobody gave back is not in use any more.
       if (warm !== null && !engines.holds(lease) && !warm.engine.over) await engines.keep(warm);
-      if (warm !== null || !engines.holds(lease)) await rm(engineFolder, { recursive: true, force: true });
+      // One that took the place of a warm engine lives there.
+      const isElsewhere = warm !== null && !warm.engine.over;
+      if (isElsewhere || !engines.holds(lease)) await rm(engineFolder, { recursive: true, force: true });
       // The GPU is free while files are handed in.
       if (!engines.holds(lease)) await lease.release();
     }

@@ -5,6 +5,7 @@ import { targetMatcher } from "../src/analysis/target.ts";
 import { timingOf } from "../src/analysis/timing.ts";
 import { openFile } from "../src/base/file-source.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
+import { isFullPipeline } from "../src/capture/kernel-filter.ts";
 import type { Grouped, ReportSummary } from "../src/capture/measure.ts";
 import type { SurveyCluster, SurveyLaunch } from "../src/capture/plan.ts";
 import type { SeenLaunch } from "../src/capture/sample.ts";
@@ -18,7 +19,7 @@ const PROBES = ["gpu__time_duration.sum", "sm__cycles_active.avg", "sm__throughp
 
 /**
  * Reads a report of this host.
- * @param target a target as requests give it; only launches that it means are surveyed.
+ * @param target a target as requests give it; only launches that it means are surveyed, all of them for a full pipeline.
  */
 export async function summarize(path: string, target: string): Promise<Result<ReportSummary, ReadFailure>> {
   const report = await readReport(openFile(path), {
@@ -27,7 +28,7 @@ export async function summarize(path: string, target: string): Promise<Result<Re
   });
   if (!report.ok) return report;
   const { launches } = report.value;
-  const matches = targetMatcher(target);
+  const matches = isFullPipeline(target) ? ok(() => true) : targetMatcher(target);
   if (!matches.ok) return err({ code: "malformed", message: matches.error, hint: "give another target", evidence: {} });
 
   const counts = new Map<string, number>();

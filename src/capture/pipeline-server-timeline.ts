@@ -37,6 +37,8 @@ const ROUNDS_IN_WINDOW = 4;
 const WINDOW_MS = 20_000;
 /** After the window nsys ends the engine, and writes what it recorded. */
 const WRITES_MS = 120_000;
+/** An engine that refuses connections has ended by then, and nsys with it. */
+const ENDS_MS = 10_000;
 /** Prompts of their own: none of the warm-up is in the engine's prefix cache, none of the counters' later. */
 const TIMELINE_SEED = 2_000_003;
 
@@ -229,7 +231,13 @@ class Driver {
       for (;;) {
         if (this.#signal.aborted) return engineDied({ log: this.#log }, "while its timeline was recorded");
         if (reached()) return null;
-        if (isOver()) return notLoaded(this.#log);
+        if (isOver()) {
+          // Nobody answers any more: that the engine ended is seen a moment later, when nsys has ended too.
+          await within(ENDS_MS, this.#ports.ended, undefined);
+          return this.#signal.aborted
+            ? engineDied({ log: this.#log }, "while its timeline was recorded")
+            : notLoaded(this.#log);
+        }
         const now = performance.now();
         if (now >= until) return null;
         if (now - this.#completedAt >= stallMs) return hung(stallMs, this.#log);
