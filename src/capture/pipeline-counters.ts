@@ -146,26 +146,28 @@ export class CounterRuns {
 
   /** Launches that may get counters, and what bounds them. */
   #most(): { readonly most: number; readonly reason: string } {
-    const { workload, startedAt } = this.#options;
+    const { workload, request, startedAt } = this.#options;
     const programS = this.#recorded.programMs / 1000;
     const startS = this.#held === null ? programS : programS * REST_OF_A_HELD_START;
     const left = budgetLeft(this.#options);
     const paid = left === null ? Number.POSITIVE_INFINITY : launchesIn(left / 1000 - startS);
-    const declared = workload.ncu.max_launches ?? null;
     const usedS = (performance.now() - startedAt) / 1000;
     const aimed = Math.max(MIN_LAUNCHES, launchesIn(TIMES_THE_PROGRAM * programS - usedS - startS - END_S));
-    const most = declared ?? Math.min(MAX_LAUNCHES, aimed);
+    // max_launches is of one kernel.
+    const declared = (workload.ncu.max_launches ?? MAX_LAUNCHES) * request.top_n;
+    const most = Math.min(MAX_LAUNCHES, declared, aimed);
     if (paid < most) {
       const each = `at ${SECONDS_PER_LAUNCH} s each beside the program's start`;
       return { most: paid, reason: `what is left of the budget pays for ${paid} launches ${each}` };
     }
-    if (declared !== null) return { most, reason: `the workload's ncu.max_launches: ${declared}` };
     const why =
       most === MAX_LAUNCHES
         ? "the most that are taken"
-        : most === MIN_LAUNCHES
-          ? "the least that is aimed at"
-          : `for ${TIMES_THE_PROGRAM} times the program's time in all`;
+        : most === declared
+          ? "ncu.max_launches of the workload for each of the top kernels"
+          : most === MIN_LAUNCHES
+            ? "the least that is aimed at"
+            : `for ${TIMES_THE_PROGRAM} times the program's time in all`;
     return { most, reason: `at most ${most} launches get counters: ${why}` };
   }
 

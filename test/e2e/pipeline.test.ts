@@ -28,8 +28,12 @@ const SECRET = "hunter2-of-the-environment";
 const NSYS = { NSYS: STAND_IN_NSYS };
 
 /** A program whose recording and whose counters are those of fixtures. */
-const recorded = (name: string, timelines = COLLECTIVE, env: Record<string, string> = {}, fields: object = {}) =>
-  benchmark(name, { env: { STAND_IN_TIMELINES: timelines, ...env } }, fields);
+const recorded = (
+  name: string,
+  timelines = COLLECTIVE,
+  env: Record<string, string> = {},
+  fields: Record<string, unknown> = {},
+) => benchmark(name, { env: { STAND_IN_TIMELINES: timelines, ...env } }, fields);
 
 const hangs = (name: string) => recorded(name, "hangs", {}, { argv: ENDLESS });
 
@@ -140,7 +144,7 @@ describe("a full pipeline of a program", () => {
 
   it("measures less where max_duration_s does not pay for all", async () => {
     // The launches of 30 kernels take longer than that. The counters are those of another program: the timeline stands.
-    const { result } = await untilVerdict(call, await submit("budget", { max_duration_s: 25, top_n: 30 }));
+    const { result } = await untilVerdict(call, await submit("budget", { max_duration_s: 18, top_n: 30 }));
     expect(result.plan.launches).toBeLessThan(36);
     expect(result.plan.reason).toContain("budget");
     expect(result.plan.left_out.map(({ reason }: { reason: string }) => reason)).toContain("launch_limit");
