@@ -154,9 +154,9 @@ function placed(timed: readonly SurveyLaunch[], clusters: readonly RankedCluster
   const times = timed.map(({ duration_ns }) => duration_ns);
   const all = clusters.flatMap(({ launches }) => launches.map(({ duration_ns }) => duration_ns));
   const ratio = middle(times) / (middle(all) || 1) || 1;
-  const with_ = (scale: number) => (time: number) => nearest(medians, time / scale);
-  const met = (scale: number): number => times.filter((time) => with_(scale)(time) !== null).length;
-  return met(ratio) > met(1) ? with_(ratio) : with_(1);
+  const atScale = (scale: number) => (time: number) => nearest(medians, time / scale);
+  const met = (scale: number): number => times.filter((time) => atScale(scale)(time) !== null).length;
+  return met(ratio) > met(1) ? atScale(ratio) : atScale(1);
 }
 
 function nearest(
