@@ -16,16 +16,18 @@ import { budgetSpent, endedTheRun, type PipelineLog } from "./pipeline-yield.ts"
 
 /** 20 clusters of the ten kernels of most time took 49 launches (H200, DeepSeek-V3 shaped engine): room for some more. */
 const MAX_LAUNCHES = 64;
-/** Whatever the program's own time: so many of them told 14 of these clusters, the heaviest of nine kernels among them. */
-const MIN_LAUNCHES = 24;
-/** A launch of the declared counters with 27 passes: 0.58 to 0.91 s, mostly the same for all kernels (ncu 2025.3.1, H200). */
-const SECONDS_PER_LAUNCH = 0.7;
+/** Whatever the program's own time: so many of them told nine of these clusters, the heaviest of eight kernels among them. */
+const MIN_LAUNCHES = 12;
+/** A launch of the declared counters with 29 passes: 0.65 to 0.8 s, mostly the same for all kernels (ncu 2025.3.1, H200). */
+const SECONDS_PER_LAUNCH = 0.8;
 /** A full pipeline is to take so many times what the program takes. */
 const TIMES_THE_PROGRAM = 3;
-/** Of a program that was held, from the attachment on: 6.3 of 17.5 s (engine.py bench, H200). */
+/** What nsys takes beside the program: 10.6 to 13.7 s where the program takes 8.4 to 11.2 (H200). */
+const NSYS_OWN_S = 2;
+/** Of a program that was held, from the attachment on: 3.2 of 9.6 s, 6.3 of 17.5 s (engine.py bench, H200). */
 const REST_OF_A_HELD_START = 0.4;
-/** To write, read and judge what was measured. */
-const END_S = 2;
+/** To write, hand in, read and judge what was measured: 2 s, mostly. */
+const END_S = 2.5;
 /** The program that is held began when the recording did, so it has had about as long. */
 const HELD_LIMIT_MS = 10_000;
 const MAX_LEFT_OUT = 500;
@@ -149,10 +151,11 @@ export class CounterRuns {
     const { workload, request, startedAt } = this.#options;
     const programS = this.#recorded.programMs / 1000;
     const startS = this.#held === null ? programS : programS * REST_OF_A_HELD_START;
+    const plainS = Math.max(0, programS - NSYS_OWN_S);
     const left = budgetLeft(this.#options);
     const paid = left === null ? Number.POSITIVE_INFINITY : launchesIn(left / 1000 - startS);
     const usedS = (performance.now() - startedAt) / 1000;
-    const aimed = Math.max(MIN_LAUNCHES, launchesIn(TIMES_THE_PROGRAM * programS - usedS - startS - END_S));
+    const aimed = Math.max(MIN_LAUNCHES, launchesIn(TIMES_THE_PROGRAM * plainS - usedS - startS - END_S));
     // max_launches is of one kernel.
     const declared = (workload.ncu.max_launches ?? MAX_LAUNCHES) * request.top_n;
     const most = Math.min(MAX_LAUNCHES, declared, aimed);

@@ -14,6 +14,7 @@ import argparse, asyncio, concurrent.futures, json, multiprocessing, os, time
 
 VOCABULARY = 32768
 MAX_MODEL_LEN = 4096
+GATHER_S = 0.01
 
 
 def build(layers, seed):
@@ -200,6 +201,8 @@ class Engine:
             await self.wake.wait()
             self.wake.clear()
             while self.waiting:
+                # Clients that were answered together ask again together: without it the first of them runs alone.
+                await asyncio.sleep(GATHER_S)
                 batch = self.take()
                 if batch:
                     await self.run_batch(batch)
