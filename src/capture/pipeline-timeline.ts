@@ -3,15 +3,13 @@ import { join } from "node:path";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Failure } from "../model/profile.ts";
 import type { BenchmarkWorkload } from "../model/workload.ts";
-import { budgetLeft, type Capture, DISK_FLOOR_BYTES, runLimits } from "./capture-parts.ts";
+import { budgetLeft, type Capture } from "./capture-parts.ts";
 import { watchLog } from "./log-patterns.ts";
+import { EXPORT_MS, nsysOptions } from "./nsys-options.ts";
 import { nsysFailure } from "./nsys-outcome.ts";
-import { type NsysRunOptions, runNsysExport, runNsysProfile } from "./nsys-run.ts";
+import { runNsysExport, runNsysProfile } from "./nsys-run.ts";
 import type { RankedKernel } from "./pipeline-selection.ts";
 import { type PipelineLog, recordedAgain } from "./pipeline-yield.ts";
-
-/** Writing 3,892 kernels took 0.1 s; reports of hours take minutes. */
-const EXPORT_MS = 10 * 60_000;
 
 type Window = BenchmarkWorkload["window"];
 
@@ -95,7 +93,7 @@ export class TimelineRecorder {
     this.#tell("timeline");
     this.#options.onToolStart();
     const recording = await runNsysProfile(
-      { ...this.#nsysOptions(`timeline-${attempt}`), onOutput: log.input() },
+      { ...nsysOptions(this.#options, this.#nsys, `timeline-${attempt}`), onOutput: log.input() },
       { window, output, program: this.#program },
     );
     this.warmLine = log.seen()[0]?.line ?? this.warmLine;
@@ -104,7 +102,7 @@ export class TimelineRecorder {
     if (failed !== null) return err(failed);
 
     this.#tell("export");
-    const exporting = this.#nsysOptions(`export-${attempt}`, EXPORT_MS);
+    const exporting = nsysOptions(this.#options, this.#nsys, `export-${attempt}`, EXPORT_MS);
     const exported = await runNsysExport(exporting, output, sqlite);
     this.#log.nsys("export", exported);
     // It holds what the export holds, and the environment of the program with it.
@@ -118,28 +116,6 @@ export class TimelineRecorder {
     this.#log.step("rank", performance.now() - startedAt);
     if (!ranked.ok) return ranked;
     return ok({ kernels: ranked.value, timeline: sqlite, window, programMs: recording.tookMs });
-  }
-
-  #nsysOptions(name: string, limitMs = Number.POSITIVE_INFINITY): NsysRunOptions {
-    const { cwd, env, folder, recordFolder, stop, secrets } = this.#options;
-    const { totalMs, outputBytes, reportBytes, graceMs, shortGraceMs } = runLimits(this.#options);
-    return {
-      nsys: this.#nsys,
-      cwd,
-      env,
-      recordFolder,
-      stop,
-      secrets,
-      outputPath: join(folder, `${name}.out`),
-      limits: {
-        totalMs: Math.min(totalMs, limitMs),
-        outputBytes,
-        reportBytes,
-        diskFloorBytes: DISK_FLOOR_BYTES,
-        graceMs,
-        shortGraceMs,
-      },
-    };
   }
 
   #tell(phase: string): void {

@@ -2,6 +2,7 @@ import { looksSecret, REDACTED, redactor } from "../base/redact.ts";
 import type { ProfileRow } from "../db/profiles.ts";
 import type { ReportRow } from "../db/reports.ts";
 import {
+  FULL_PIPELINE,
   PROFILE_SCHEMA_VERSION,
   type Profile,
   type ResolvedRequest,
@@ -41,14 +42,16 @@ export function profileView(row: ProfileRow, given: ResolvedRequest = JSON.parse
       stages_picture: `${self}/stages.svg`,
       timeline_picture: `${self}/timeline.svg`,
       report: `${self}/report`,
-      ...(request.source?.kind === "report" && request.source.timeline_ids?.length
-        ? { timeline: `${self}/timeline`, trace: `${self}/trace.json` }
-        : {}),
+      ...(hasTimeline(row, request) ? { timeline: `${self}/timeline`, trace: `${self}/trace.json` } : {}),
       ...(row.pool === null ? {} : { log: `${self}/log` }),
       cancel: `${self}/cancel`,
     },
   };
 }
+
+/** From uploads, or from the capture of a full pipeline. */
+const hasTimeline = ({ pool }: ProfileRow, { source, target }: ResolvedRequest): boolean =>
+  source?.kind === "report" ? (source.timeline_ids?.length ?? 0) > 0 : pool !== null && target === FULL_PIPELINE;
 
 /** A command may carry secrets, and everyone with the role `reader` sees the profile. */
 function withoutSecrets(request: ResolvedRequest): ResolvedRequest {

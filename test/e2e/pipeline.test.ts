@@ -67,6 +67,9 @@ describe("a full pipeline of a program", () => {
     expect(status).toBe(202);
     const { result, record, profile } = await untilVerdict(call, submitted.id);
     expect(profile.capture).toMatchObject({ workload: "tiny", attempts: 1 });
+    const trace = await call("GET", profile.links.trace);
+    expect(trace.status).toBe(200);
+    expect(JSON.stringify(trace.body)).toContain("memory-bound");
     expect(result).toMatchObject({ kind: "pipeline", target: "full pipeline", partial: false, kernels_total: 5 });
     expect(result.timeline).not.toBeNull();
     expect(result.plan).toMatchObject({ kernels: 5, launches: 4, names: 4, ordinals: [1], timeline: { tool: "nsys" } });
