@@ -86,7 +86,16 @@ const FOLDERS = {
     "src/observe",
     "src/config",
   ],
-  cli: ["src/base", "src/model", "src/report", "src/timeline", "src/hardware", "src/analysis", "src/trace-export", "src/charts"],
+  cli: [
+    "src/base",
+    "src/model",
+    "src/report",
+    "src/timeline",
+    "src/hardware",
+    "src/analysis",
+    "src/trace-export",
+    "src/charts",
+  ],
 };
 
 const quoted = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");

@@ -178,7 +178,9 @@ describe("what a better kernel would return", () => {
 
   it("has the level of what was measured, not of launches that nobody looked at", () => {
     // 40 % of a cluster that holds 3 % of the busy time; the other clusters of the kernel have no counters.
-    const timeline = made({ rows: [...rows("k", 0, [30, ...Array(20).fill(1.4)]), ...rows("m", 2000, Array(10).fill(94.2))] });
+    const timeline = made({
+      rows: [...rows("k", 0, [30, ...Array(20).fill(1.4)]), ...rows("m", 2000, Array(10).fill(94.2))],
+    });
     const { detail } = entryOf(analysed([timeline], [report(["k", 30])]), "k");
     expect(detail.saving_of_busy).toBeCloseTo(0.012, 9);
     expect(detail.headroom.level).toBe("medium");
