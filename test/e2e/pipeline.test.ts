@@ -145,11 +145,11 @@ describe("a full pipeline of a program", () => {
     await expectNothingLeft(call, worker);
   });
 
-  it("measures less where max_duration_s does not pay for all", async () => {
-    // The launches of 30 kernels take longer than that. The counters are those of another program: the timeline stands.
+  it("measures what the time allows, and says what it left out", async () => {
+    // The launches of 30 kernels take longer than three times the program. The counters are those of another program.
     const { result } = await untilVerdict(call, await submit("budget", { max_duration_s: 18, top_n: 30 }));
     expect(result.plan.launches).toBeLessThan(36);
-    expect(result.plan.reason).toContain("budget");
+    expect(result.plan.reason).toMatch(/budget|the least that is aimed at|times the program's time/);
     expect(result.plan.left_out.map(({ reason }: { reason: string }) => reason)).toContain("launch_limit");
     expect(result).toMatchObject({ kernels_total: 79, partial: true });
     await expectNothingLeft(call, worker);
