@@ -1196,10 +1196,10 @@ export interface components {
                 share_of_wall: number | null;
                 /** @description time on its streams that no earlier kernel there overlaps: what shares are of */
                 exclusive_us: number | null;
-                /** @description what its measured clusters would save at their roof (Amdahl, one kernel alone); savings of several kernels do not add where they overlap */
+                /** @description what its measured clusters would save at their roof (Amdahl, one kernel alone); where its own launches overlap, of the time in which any of them runs; savings of several kernels do not add where they overlap */
                 saving_us: number | null;
                 /**
-                 * @description saving_us over the time the GPU is busy; less where other streams work at the same time
+                 * @description saving_us over the time the GPU is busy, at most the kernel's own part of it; an upper bound where other kernels run at the same time
                  * @default null
                  */
                 saving_of_busy: number | null;
@@ -1490,10 +1490,10 @@ export interface components {
                 share_of_wall: number | null;
                 /** @description time on its streams that no earlier kernel there overlaps: what shares are of */
                 exclusive_us: number | null;
-                /** @description what its measured clusters would save at their roof (Amdahl, one kernel alone); savings of several kernels do not add where they overlap */
+                /** @description what its measured clusters would save at their roof (Amdahl, one kernel alone); where its own launches overlap, of the time in which any of them runs; savings of several kernels do not add where they overlap */
                 saving_us: number | null;
                 /**
-                 * @description saving_us over the time the GPU is busy; less where other streams work at the same time
+                 * @description saving_us over the time the GPU is busy, at most the kernel's own part of it; an upper bound where other kernels run at the same time
                  * @default null
                  */
                 saving_of_busy: number | null;
@@ -1787,7 +1787,7 @@ export interface components {
             }[];
             /** @description null: there was no timeline */
             timeline: components["schemas"]["TimelineSummary"] | null;
-            /** @description share of the busy time whose clusters got counters */
+            /** @description share of the busy time in which a launch of a cluster with counters runs: a union, never above 1 */
             coverage: number | null;
             /** @description null: nothing was captured, or no timeline of it was taken */
             plan: components["schemas"]["PipelinePlan"] | null;

@@ -316,11 +316,13 @@ export const kernelDetailSchema = launchVerdictSchema.extend({
   share_of_wall: fraction,
   exclusive_us: number.describe("time on its streams that no earlier kernel there overlaps: what shares are of"),
   saving_us: number.describe(
-    "what its measured clusters would save at their roof (Amdahl, one kernel alone); savings of several kernels do not add where they overlap",
+    "what its measured clusters would save at their roof (Amdahl, one kernel alone); where its own launches overlap, of the time in which any of them runs; savings of several kernels do not add where they overlap",
   ),
   saving_of_busy: fraction
     .default(null)
-    .describe("saving_us over the time the GPU is busy; less where other streams work at the same time"),
+    .describe(
+      "saving_us over the time the GPU is busy, at most the kernel's own part of it; an upper bound where other kernels run at the same time",
+    ),
   phases: z.array(z.object({ phase: z.enum(PHASES), launches: z.number().int(), exclusive_us: z.number() })).nullable(),
   collective: collectiveTimesSchema
     .nullable()
@@ -505,7 +507,9 @@ export const pipelineResultSchema = z
       )
       .describe("results that span several kernels; never added to kernel sums"),
     timeline: timelineSummarySchema.nullable().describe("null: there was no timeline"),
-    coverage: fraction.describe("share of the busy time whose clusters got counters"),
+    coverage: fraction.describe(
+      "share of the busy time in which a launch of a cluster with counters runs: a union, never above 1",
+    ),
     plan: pipelinePlanSchema.nullable().describe("null: nothing was captured, or no timeline of it was taken"),
     null_reasons: z.record(z.string(), z.string()),
     findings: z.array(findingSchema),

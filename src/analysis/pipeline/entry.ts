@@ -6,6 +6,7 @@ import type { Cluster, KernelEntry, Shape } from "../../model/result.ts";
 import { entryOf } from "../entry.ts";
 import type { FamilyIndex } from "../families.ts";
 import type { StageMatch } from "../stages/index.ts";
+import type { LaunchRows, RankedKernel } from "../timeline/ranking.ts";
 import { shortened } from "../timeline/refusal.ts";
 import { timingOf } from "../timing.ts";
 import { analyzeLaunch, type LaunchAnalysis } from "../verdict.ts";
@@ -49,8 +50,8 @@ const TOLD_BY_TIMELINE = [
 
 export interface PipelineEntry {
   readonly entry: KernelEntry;
-  /** Exclusive time of the clusters that have counters. */
-  readonly coveredUs: number;
+  /** Launches of the clusters that have counters. */
+  readonly covered: readonly LaunchRows[];
 }
 
 /** A kernel of the timeline with the verdict of its heaviest cluster, where that has counters. */
@@ -79,7 +80,7 @@ export function pipelineEntry(
   const reason = withoutCounters(joined, totals);
   const item = measured ?? uncounted(names, reason);
   const own = heaviest === null ? undefined : analyses.get(heaviest);
-  const saving = savingUs(clusters, analyses);
+  const saving = savingUs(kernel, clusters, analyses);
   const { busyUs } = totals;
   const savingOfBusy = saving === null || busyUs === null || busyUs <= 0 ? null : saving / busyUs;
   // The level is that of the whole saving, of which the heaviest cluster is a part.
@@ -138,14 +139,14 @@ export function pipelineEntry(
       ...doubts(clusters, analyses, target),
     ],
   };
-  return { entry, coveredUs: coveredUs(joined) };
+  return { entry, covered: coveredLaunches(joined) };
 }
 
-/** Exclusive time of the clusters that have counters. */
-export const coveredUs = ({ shapes }: JoinedKernel): number =>
+/** Launches of the clusters that have counters. */
+export const coveredLaunches = ({ shapes }: JoinedKernel): LaunchRows[] =>
   (shapes ?? [])
     .flatMap(({ clusters }) => clusters)
-    .reduce((sum, { by, cluster }) => sum + (by === null ? 0 : cluster.exclusive_us), 0);
+    .flatMap(({ by, cluster }) => (by === null ? [] : cluster.launches));
 
 function withoutCounters({ kernel, counted, mismatched }: JoinedKernel, totals: EntryTotals): string {
   if (counted === null && isCollectiveKernel(kernel.names)) return NEVER_REPLAYED;
@@ -159,8 +160,13 @@ function withoutCounters({ kernel, counted, mismatched }: JoinedKernel, totals: 
   return "no launch with counters is of the shape and duration that take most of its time";
 }
 
-/** Amdahl for one kernel: time of each measured cluster times its distance to the roof; null where none is measured. */
+/**
+ * Amdahl for one kernel: time of each measured cluster times its distance to the roof; null where none is measured.
+ * Launches that overlap on several streams return no more than the time in which any of them runs, so each counts by
+ * that part: the saving is never above the kernel's own part of the busy time.
+ */
 function savingUs(
+  { exclusive_us: exclusive, running_us: running }: RankedKernel,
   clusters: readonly JoinedCluster[],
   analyses: ReadonlyMap<JoinedCluster, LaunchAnalysis>,
 ): number | null {
@@ -169,7 +175,8 @@ function savingUs(
     const distance = analyses.get(one)?.judgement.headroom.distance_with_launch_floor ?? null;
     if (distance !== null) saved = (saved ?? 0) + one.cluster.exclusive_us * Math.max(0, distance);
   }
-  return saved;
+  const overlaps = running !== null && running < exclusive;
+  return saved === null || !overlaps ? saved : saved * (running / exclusive);
 }
 
 function ncuMedianUs({ items }: JoinedCluster): number | null {

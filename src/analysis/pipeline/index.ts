@@ -17,11 +17,12 @@ import { modelKind } from "../stages/model-kind.ts";
 import type { AnalysisFailure } from "../target.ts";
 import { splitCollectives } from "../timeline/collectives.ts";
 import { type RankFailure, rankTimeline } from "../timeline/rank.ts";
-import type { RankedKernel, TimelineRanking } from "../timeline/ranking.ts";
+import type { LaunchRows, RankedKernel, TimelineRanking } from "../timeline/ranking.ts";
 import { stripOf } from "../timeline/strip.ts";
 import type { TimelineWindow } from "../timeline/window.ts";
 import { collectiveTimes } from "./collective-times.ts";
-import { coveredUs, type PipelineEntry, pipelineEntry } from "./entry.ts";
+import { coverageOf } from "./coverage.ts";
+import { coveredLaunches, type PipelineEntry, pipelineEntry } from "./entry.ts";
 import type { TimelineInput } from "./input.ts";
 import { CountedKernels, type JoinedKernel, joinKernel } from "./join.ts";
 import { KernelStages } from "./kernel-stage.ts";
@@ -59,8 +60,8 @@ interface JoinedRanking {
   readonly stages: KernelStages;
   readonly findings: readonly Finding[];
   readonly entryFor: (kernel: RankedKernel) => PipelineEntry;
-  /** Exclusive time of a kernel's clusters that have counters. */
-  readonly coveredUs: (kernel: RankedKernel) => number;
+  /** Launches of a kernel's clusters that have counters. */
+  readonly covered: (kernel: RankedKernel) => readonly LaunchRows[];
 }
 
 /** Why the plan of a capture left out whole kernels, by their names in the timeline. */
@@ -102,7 +103,7 @@ function joinedRanking(
     stages,
     findings: [...ranking.findings, ...collectives.findings],
     entryFor: (kernel) => pipelineEntry(join(kernel), stages.of(kernel), totals, index),
-    coveredUs: (kernel) => (counted.of(kernel) === null ? 0 : coveredUs(join(kernel))),
+    covered: (kernel) => (counted.of(kernel) === null ? [] : coveredLaunches(join(kernel))),
   });
 }
 
@@ -122,9 +123,10 @@ export function pipelineOfTimelines(
   const reportUs = totalUs(items);
   const shown = ranking.kernels.slice(0, topN).map(entryFor);
   const entries = shown.map(({ entry }) => entry);
-  const covered =
-    shown.reduce((sum, one) => sum + one.coveredUs, 0) +
-    ranking.kernels.slice(topN).reduce((sum, kernel) => sum + joined.value.coveredUs(kernel), 0);
+  const covered = [
+    ...shown.flatMap((one) => one.covered),
+    ...ranking.kernels.slice(topN).flatMap((kernel) => joined.value.covered(kernel)),
+  ];
   const busy = ranking.busy_us;
   const idle = ranking.idle;
   return ok({
@@ -142,7 +144,7 @@ export function pipelineOfTimelines(
     kernels_total: ranking.kernels_total,
     composites: spanning.composites,
     timeline: timelineOf(ranking, stages),
-    coverage: busy === null || busy <= 0 ? null : covered / busy,
+    coverage: coverageOf(ranking, covered),
     plan: null,
     null_reasons: {
       ...reasonsOf(ranking),

@@ -2,7 +2,7 @@ import type { LaunchShape } from "../../model/timeline.ts";
 import { NONE, type Timeline } from "../../model/timeline.ts";
 import { type NameKey, nameKey } from "../names.ts";
 import type { LaneTimes } from "./exclusive.ts";
-import { KERNEL } from "./lanes.ts";
+import { gpuUsesOf, KERNEL } from "./lanes.ts";
 import { PHASES } from "./step-patterns.ts";
 import { phaseOfRow, type Steps } from "./steps.ts";
 import type { Selection } from "./window.ts";
@@ -37,6 +37,8 @@ export interface LaunchColumns {
   /** Impossible ones clipped. */
   readonly duration_ns: Float64Array;
   readonly exclusive_ns: Float64Array;
+  /** Of each kernel: time in which at least one of its launches runs, summed over the GPU uses. Of no meaning without starts. */
+  readonly running_ns: Float64Array;
   /** What was clipped off; null where nothing was in any timeline. */
   readonly clipped_ns: Float64Array | null;
 }
@@ -69,6 +71,30 @@ class Ids {
       this.#shapeOf.set(key, this.shapes.length);
       return this.shapes.push(shape) - 1;
     });
+  }
+}
+
+/** Adds the time in which a kernel runs: launches of it on several streams at once count once. */
+class Running {
+  readonly ns: Float64Array;
+  readonly #lastEnd = new Map<number, number>();
+
+  constructor(kernels: number) {
+    this.ns = new Float64Array(kernels);
+  }
+
+  /** Of the next timeline, whose GPU uses are others. */
+  next(): void {
+    this.#lastEnd.clear();
+  }
+
+  /** In order of start. */
+  add(kernel: number, use: number, start: number, end: number): void {
+    const key = use * this.ns.length + kernel;
+    const last = this.#lastEnd.get(key) ?? Number.NEGATIVE_INFINITY;
+    if (end <= last) return;
+    this.ns[kernel] = Number(this.ns[kernel]) + end - Math.max(start, last);
+    this.#lastEnd.set(key, end);
   }
 }
 
@@ -118,13 +144,16 @@ export function launchColumns(sources: readonly Source[]): LaunchColumns {
     exclusive_ns: new Float64Array(total),
     clipped_ns: sources.some(({ lanes }) => lanes.impossible.count > 0) ? new Float64Array(total) : null,
   };
+  const running = new Running(ids.kernels.length);
   for (const [timeline, source] of sources.entries()) {
+    const { useOfLane } = gpuUsesOf(source.timeline);
+    running.next();
     const ordinals = new Uint32Array(ids.kernels.length);
     const groupsOfRow = groupsOfRows[timeline] ?? new Uint32Array(0);
     const hasPhases = source.steps.null_reason === null;
     const phases = new Map(PHASES.map((phase, position) => [phase, position]));
     const unknown = phases.get("unknown") ?? 0;
-    const { start_ns, end_ns } = source.timeline.rows;
+    const { start_ns, end_ns, lane } = source.timeline.rows;
     const { end_ns: ends, exclusive_ns } = source.lanes;
     for (let row = 0; row < groupsOfRow.length; row += 1) {
       const group = Number(groupsOfRow[row]);
@@ -138,9 +167,10 @@ export function launchColumns(sources: readonly Source[]): LaunchColumns {
       ordinals[kernel] = Number(ordinals[kernel]) + 1;
       columns.duration_ns[at] = Number(ends[row]) - Number(start_ns[row]);
       columns.exclusive_ns[at] = Number(exclusive_ns[row]);
+      running.add(kernel, Number(useOfLane[Number(lane[row])]), Number(start_ns[row]), Number(ends[row]));
       if (columns.clipped_ns !== null) columns.clipped_ns[at] = Number(end_ns[row]) - Number(ends[row]);
       columns.phase[at] = hasPhases ? Number(phases.get(phaseOfRow(source.steps, row))) : unknown;
     }
   }
-  return { kernels: ids.kernels, shapes: ids.shapes, groups, ...columns };
+  return { kernels: ids.kernels, shapes: ids.shapes, groups, running_ns: running.ns, ...columns };
 }

@@ -236,6 +236,7 @@ export function rankKernels(
       timing: timingOfSorted(all, NS_PER_US, "timeline"),
       recorded_us: sums.recorded / NS_PER_US,
       exclusive_us,
+      running_us: busy_us === null ? null : Number(columns.running_ns[kernel]) / NS_PER_US,
       exclusive_differs: sums.recorded - sums.exclusive > EXCLUSIVE_DIFFERS * sums.recorded,
       clipped_launches: sums.clipped,
       share_of_busy: busy_us === null ? null : share(exclusive_us, busy_us),

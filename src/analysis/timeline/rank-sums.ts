@@ -73,6 +73,7 @@ export function rankSums(
       timing,
       recorded_us: total,
       exclusive_us: total,
+      running_us: null,
       exclusive_differs: false,
       clipped_launches: 0,
       share_of_busy: null,

@@ -57,6 +57,11 @@ export interface RankedKernel {
   readonly recorded_us: number;
   /** What it is ranked by; equal to the summed durations where no order on streams is known. */
   readonly exclusive_us: number;
+  /**
+   * Time in which at least one of its launches runs, summed over the GPUs: less than `exclusive_us` where its launches
+   * overlap on several streams. Null without starts.
+   */
+  readonly running_us: number | null;
   /** Recorded and exclusive time differ by more than a few per cent. */
   readonly exclusive_differs: boolean;
   /** Launches with an impossible duration. */

@@ -176,6 +176,32 @@ describe("what a better kernel would return", () => {
     expect(unmeasured.null_reasons["detail.saving_of_busy"]).toMatch(/no counters/);
   });
 
+  it("of launches that overlap on several streams is no more than the kernel's own part of the busy time", () => {
+    // 105 us of busy time: eight launches of one kernel at once, and a copy after them.
+    const at = (name: string, stream: number, from = 0, us = 100): MadeRow => ({
+      name,
+      at: from,
+      us,
+      stream: `${stream}`,
+    });
+    const copy: MadeRow = { name: "[CUDA memcpy]", kind: "memcpy", at: 100, us: 5, stream: "1" };
+    const many = Array.from({ length: 8 }, (_, stream) => at("k", stream));
+    const result = analysed([made({ rows: [...many, copy] })], [report(["k", 100])]);
+    expect(result.gpu_busy_us).toBe(105);
+    expect(entryOf(result, "k").detail.exclusive_us).toBe(800);
+    expect(entryOf(result, "k").detail.saving_us).toBeCloseTo(40, 9);
+    expect(entryOf(result, "k").detail.saving_of_busy).toBeCloseTo(40 / 105, 9);
+    expect(result.coverage).toBeCloseTo(100 / 105, 9);
+    // Half over one another: 150 us in which it runs, of 200 us of work. Other GPUs are no other streams.
+    const half = [at("k", 1), at("k", 2, 50), { ...at("k", 1, 0), device: 1 }];
+    const { detail } = entryOf(analysed([made({ rows: half })], [report(["k", 100])]), "k");
+    expect(detail.saving_us).toBeCloseTo(0.4 * 250, 9);
+    expect(detail.saving_of_busy).toBeCloseTo(0.4, 9);
+    // The one that starts while another kernel of its stream still runs has its exclusive time, as before.
+    const dependent = made({ rows: [at("m", 1), at("k", 1, 90, 20)] });
+    expect(entryOf(analysed([dependent], [report(["k", 20])]), "k").detail.saving_us).toBeCloseTo(4, 9);
+  });
+
   it("has the level of what was measured, not of launches that nobody looked at", () => {
     // 40 % of a cluster that holds 3 % of the busy time; the other clusters of the kernel have no counters.
     const timeline = made({
@@ -191,6 +217,25 @@ describe("what a better kernel would return", () => {
     const inputs = [report(["k", 100], ["m", 60])];
     expect(analysed([timeline], inputs).coverage).toBeCloseTo(0.8, 9);
     expect(analysed([timeline], inputs, { topN: 1 }).coverage).toBeCloseTo(0.8, 9);
+    // Two streams at once: what another one covers as well is covered, and counts once.
+    const both = made({
+      rows: [
+        { name: "k", at: 0, us: 100, stream: "1" },
+        { name: "k", at: 20, us: 100, stream: "2" },
+        { name: "n", at: 20, us: 140, stream: "3" },
+      ],
+    });
+    expect(analysed([both], [report(["k", 100])]).coverage).toBeCloseTo(0.75, 9);
+    expect(
+      analysed(
+        [both, both].map(({ timeline }, rank) => ({
+          timeline: { ...timeline, lanes: timeline.lanes.map((lane) => ({ ...lane, rank })) },
+          id: null,
+          sha256: null,
+        })),
+        [report(["k", 100])],
+      ).coverage,
+    ).toBeCloseTo(0.75, 9);
   });
 });
 
