@@ -151,8 +151,7 @@ class CaptureJob {
     const { request } = order;
     const budgetS = request.max_duration_s;
     // An hour's wait for a GPU would be for nothing.
-    if (host.nsys === null && workload.kind === "benchmark" && isFullPipeline(request.target))
-      return nothing(nsysMissing(), order);
+    if (host.nsys === null && isFullPipeline(request.target)) return nothing(nsysMissing(), order);
     const candidates = host.gpus.filter((gpu) => fits(gpu, request.gpu));
     if (candidates.length < workload.gpus) return nothing(tooFewGpus(workload, candidates.length, request.gpu), order);
 

@@ -54,8 +54,10 @@ function pipelineYield(
   log: PipelineLog,
   warm_up: CaptureYield["parts"]["warm_up"],
   run: CounterRuns,
-  { ended, failure }: Awaited<ReturnType<CounterRuns["measure"]>>,
+  measured: Awaited<ReturnType<CounterRuns["measure"]>>,
 ): CaptureYield {
+  const failure = measured.failure ?? recorded.programFailure;
+  const ended = failure === null ? measured.ended : "partial";
   return {
     ended,
     failure,

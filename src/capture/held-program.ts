@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type GroupEnd, startGroup } from "./group.ts";
 import { attachablePorts, type ListeningPort } from "./listening-ports.ts";
 import { type NcuPlan, ncuArguments } from "./ncu-arguments.ts";
-import { sessionPids } from "./session.ts";
+import { sessionOf, sessionPids } from "./session.ts";
 
 export interface HeldStart {
   readonly ncu: string;
@@ -25,6 +25,8 @@ export interface HeldProgram {
   waiting(limitMs: number, stop: AbortSignal): Promise<ListeningPort | { readonly reason: string }>;
   /** Its processes. */
   pids(): Promise<readonly number[]>;
+  /** False: the process is there, and is not one of it. */
+  owns(pid: number): boolean;
   /** Ends all of it; a second call waits for the first. */
   end(graceMs: number): Promise<void>;
 }
@@ -65,6 +67,7 @@ export async function holdProgram(start: HeldStart): Promise<HeldProgram> {
   const pids = (): Promise<number[]> => sessionPids(group.pid);
   return {
     pids,
+    owns: (pid) => [group.pid, null].includes(sessionOf(pid)),
     async waiting(limitMs, stop) {
       const deadline = performance.now() + limitMs;
       for (;;) {

@@ -93,6 +93,29 @@ export function nsysFailure(run: NsysRun, step: "timeline" | "export"): Pipeline
   };
 }
 
+/** Codes from here on are those of signals (shells, and nsys as they do). */
+const SIGNALED = 128;
+/** SIGTERM: how nsys ends a program with its capture range. */
+const RANGE_ENDED = 143;
+
+/**
+ * What the program's end says about a recording that is there, or null. nsys hands on the program's exit code.
+ * `isRange`: nsys ends the program itself, with its window.
+ */
+export function recordedProgramFailure({ exit, outputTail }: NsysRun, isRange: boolean): PipelineFailure | null {
+  const { code, signal } = exit;
+  if (signal === null && (code === 0 || code === null || (isRange && code === RANGE_ENDED))) return null;
+  const crashed = signal !== null || (code ?? 0) > SIGNALED;
+  const how = signal ?? `exit code ${code}`;
+  return {
+    code: crashed ? "application_crashed" : "application_failed",
+    message: `The program ended with ${how} while its timeline was recorded; what it would have done after that is missing.`,
+    hint: "See the log for its last lines, and run it without the profiler.",
+    retryable: false,
+    evidence: { exit_code: code, signal, output: outputTail.slice(-10) },
+  };
+}
+
 /** A capture that was stopped between two runs of its tools. */
 export function stoppedFailure(reason: StopReason): PipelineFailure {
   const [code, what, hint, retryable] = ENDED[reason];

@@ -129,7 +129,8 @@ async function watch(
   enough?.removeEventListener("abort", onEnough);
 
   // nsys has waited for its program by itself: what is left of the group is a leftover.
-  const short = endedBy === "canceled" || endedBy === "lease_lost";
+  // The file of a run that was ended here never counts, so nobody waits for it.
+  const short = endedBy !== null && endedBy !== "itself";
   const graceMs = exited ? 0 : short ? limits.shortGraceMs : limits.graceMs;
   const hurry = (): void => void group.end({ signal: "SIGINT", graceMs: Math.min(graceMs, limits.shortGraceMs) });
   stop.addEventListener("abort", hurry, { once: true });

@@ -10,7 +10,7 @@ import { judgeRun, type RunVerdict } from "./ncu-outcome.ts";
 import { type NcuRun, type NcuRunOptions, runNcu, stopReason } from "./ncu-run.ts";
 import { stoppedFailure } from "./nsys-outcome.ts";
 import { kernelOfLine } from "./pipeline-hang.ts";
-import { FAILED, type PipelineSelection, type RankedKernel, selectLaunches } from "./pipeline-selection.ts";
+import { FAILED, type PipelineSelection, type RankedKernel, selectLaunches, unmeasured } from "./pipeline-selection.ts";
 import type { ProgramCapture, Recorded } from "./pipeline-timeline.ts";
 import { budgetSpent, endedTheRun, type PipelineLog } from "./pipeline-yield.ts";
 
@@ -45,14 +45,30 @@ export interface CounterOptions extends ProgramCapture {
   readonly startedAt: number;
 }
 
-type CounterRun = { readonly run: NcuRun; readonly verdict: RunVerdict };
+interface CounterRun {
+  readonly run: NcuRun;
+  readonly verdict: RunVerdict;
+  /** The program that was held gave nothing, where one that is started anew may. */
+  readonly isOfNoUse: boolean;
+}
+
+const START_ANEW: ReadonlySet<Failure["code"]> = new Set([
+  "ncu_failed",
+  "no_kernels_profiled",
+  "no_matching_kernel",
+  "application_failed",
+  "application_crashed",
+]);
 
 /** The counters of a recorded pipeline: which launches, and the runs of ncu for them. */
 export class CounterRuns {
   readonly #options: CounterOptions;
   readonly #recorded: Recorded;
   readonly #log: PipelineLog;
+  /** Null: none, or it has served its run. */
   #held: HeldProgram | null;
+  /** Where it can be attached to. */
+  #port: number | null = null;
   #plan: Plan;
   /** Report of ncu; null: no launch got counters. */
   report: string | null = null;
@@ -90,11 +106,17 @@ export class CounterRuns {
     const { kernels } = this.#recorded;
     const failed = new Map<string, "hang" | "fault">();
     let verdict: RunVerdict | null = null;
+    await this.#waitForHeld();
     for (let attempt = 0; attempt < 2; attempt++) {
       if (this.#options.stop.aborted) break;
-      const selection = this.#select(failed);
+      let selection = this.#select(failed);
       if (selection.launches === 0) break;
-      const step = await this.#measure(selection, attempt);
+      let step = await this.#measure(selection, attempt);
+      if (step.isOfNoUse) {
+        // The program is started anew for it, which leaves time for other launches.
+        selection = this.#select(failed);
+        if (selection.launches > 0 && !this.#options.stop.aborted) step = await this.#measure(selection, attempt);
+      }
       verdict = step.verdict;
       const { failure } = step.verdict;
       const how = failure?.code === "capture_stalled" ? "hang" : failure?.code === "kernel_fault" ? "fault" : null;
@@ -105,6 +127,7 @@ export class CounterRuns {
       this.#log.findings.push(endedTheRun(culprit, how, attempt));
     }
     for (const kernel of kernels) this.#takeOut(kernel, failed.get(kernel.kernel));
+    if (this.report === null && verdict !== null) this.#nothingMeasured(verdict.failure);
     return this.#judge(verdict, [...failed.keys()]);
   }
 
@@ -174,6 +197,13 @@ export class CounterRuns {
     return { most, reason: `at most ${most} launches get counters: ${why}` };
   }
 
+  /** What was chosen got no counters. */
+  #nothingMeasured(failure: Failure | null): void {
+    const { left_out } = unmeasured(this.#recorded.kernels, this.#options.request.top_n, failure);
+    const left_out_more = Math.max(0, left_out.length - MAX_LEFT_OUT);
+    this.#plan = { ...this.#plan, chosen: [], left_out: left_out.slice(0, MAX_LEFT_OUT), left_out_more };
+  }
+
   /** A kernel that ended the last run was not measured, though it was asked for. */
   #takeOut({ kernel, total_ns }: RankedKernel, reason: "hang" | "fault" | undefined): void {
     if (reason === undefined) return;
@@ -183,50 +213,68 @@ export class CounterRuns {
     this.#plan = { ...this.#plan, chosen, left_out };
   }
 
-  /** The program that is held serves one run; where it cannot, or for another run, ncu starts the program. */
+  /** Finds out whether the program that was started beside the recording can be attached to, while a fresh start is paid for. */
+  async #waitForHeld(): Promise<void> {
+    const held = this.#held;
+    if (held === null) return;
+    const left = budgetLeft(this.#options);
+    // Half of what a fresh start would leave for launches.
+    const spare = left === null ? Number.POSITIVE_INFINITY : (left - this.#recorded.programMs) / 2;
+    const limitMs = Math.max(0, Math.min(HELD_LIMIT_MS, spare));
+    const startedAt = performance.now();
+    const waiting = await held.waiting(limitMs, this.#options.stop);
+    this.#log.step("start", performance.now() - startedAt);
+    if (!("reason" in waiting)) {
+      this.#port = waiting.port;
+      return;
+    }
+    this.#note(`The program that was started beside the timeline was of no use: ${waiting.reason}.`);
+    this.#held = null;
+    await held.end(HELD_GRACE_MS);
+  }
+
+  #note(text: string): void {
+    this.#plan = { ...this.#plan, notes: [...this.#plan.notes, text] };
+  }
+
+  /** The program that is held serves one run; for another one ncu starts the program. */
   async #measure(selection: PipelineSelection, attempt: number): Promise<CounterRun> {
     const held = this.#held;
     this.#held = null;
-    const attached = held === null ? null : await this.#attach(held, selection, attempt);
-    return attached ?? this.#take(selection, `counters-${attempt}`, { mode: "run", port: null });
+    return held === null
+      ? this.#take(selection, `counters-${attempt}`, { mode: "run", port: null })
+      : this.#attach(held, selection, attempt);
   }
 
-  /** Null where no counters could be taken of it; what became of it is noted. */
-  async #attach(held: HeldProgram, selection: PipelineSelection, attempt: number): Promise<CounterRun | null> {
-    const startedAt = performance.now();
-    const waiting = await held.waiting(HELD_LIMIT_MS, this.#options.stop);
-    this.#log.step("start", performance.now() - startedAt);
-    const note = (text: string): void => {
-      this.#plan = { ...this.#plan, notes: [...this.#plan.notes, text] };
-    };
-    if ("reason" in waiting) {
-      note(`The program that was started beside the timeline was of no use: ${waiting.reason}.`);
-      return null;
-    }
+  async #attach(held: HeldProgram, selection: PipelineSelection, attempt: number): Promise<CounterRun> {
     const foreign = new AbortController();
-    const check = async (pid: number): Promise<void> => {
-      if (!(await held.pids()).includes(pid)) foreign.abort();
-    };
     const measured = await this.#take(
       selection,
       `counters-${attempt}-held`,
-      { mode: "attach", port: waiting.port },
+      { mode: "attach", port: this.#port },
       foreign.signal,
       (event) => {
-        if (event.kind === "attaching" || event.kind === "connected") void check(event.pid);
+        if ((event.kind === "attaching" || event.kind === "connected") && !held.owns(event.pid)) foreign.abort();
       },
     );
     await held.end(HELD_GRACE_MS);
-    if (!foreign.signal.aborted) {
-      note(
-        "The program was started beside the recording and held at its first CUDA call until the launches were chosen.",
-      );
-      return measured;
+    const { failure } = measured.verdict;
+    if (foreign.signal.aborted) {
+      // Counters of somebody else's program.
+      this.report = null;
+      this.#note("Another program answered on the port of the one that was started beside the timeline.");
+      return { ...measured, isOfNoUse: true };
     }
-    // Counters of somebody else's program.
-    this.report = null;
-    note("Another program answered on the port of the one that was started beside the timeline.");
-    return null;
+    const code = failure?.code ?? null;
+    const stuck = code === "capture_stalled" && measured.run.observed.openLaunch === null;
+    if (this.report === null && code !== null && (stuck || START_ANEW.has(code))) {
+      this.#note(`The program that was started beside the timeline gave no counters: ${code}.`);
+      return { ...measured, isOfNoUse: true };
+    }
+    this.#note(
+      "The program was started beside the recording and held at its first CUDA call until the launches were chosen.",
+    );
+    return measured;
   }
 
   async #take(
@@ -256,7 +304,7 @@ export class CounterRuns {
       outputPath: join(folder, `${name}.out`),
       recordFolder,
       secrets,
-      limits: runLimits(this.#options),
+      limits: { ...runLimits(this.#options), idleMs: how.mode === "attach" ? this.#idleMs() : null },
       stop: alsoStop === null ? stop : AbortSignal.any([stop, alsoStop]),
       enough: untilEnough("counters", launches),
       onEvent,
@@ -269,7 +317,12 @@ export class CounterRuns {
     // The second run measures all that the first was to, but for one kernel.
     if (summary !== null) this.report = run.reportPath;
     this.#plan = { ...this.#plan, passes: run.observed.passes ?? this.#plan.passes };
-    return { run, verdict };
+    return { run, verdict, isOfNoUse: false };
+  }
+
+  /** A child of a program that is held may wait at its own first CUDA call, where nobody attaches to it. */
+  #idleMs(): number {
+    return Math.max(60_000, TIMES_THE_PROGRAM * this.#recorded.programMs);
   }
 
   #tell(total: number, done = 0, message: string | null = null): void {

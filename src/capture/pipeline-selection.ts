@@ -1,4 +1,5 @@
 import type { PipelinePlan } from "../model/pipeline-plan.ts";
+import type { Failure } from "../model/profile.ts";
 import { isCollective } from "./kernel-filter.ts";
 import { kernelId } from "./ncu-arguments.ts";
 import { sharedOrdinals } from "./shared-ordinals.ts";
@@ -124,6 +125,14 @@ export function selectLaunches(kernels: readonly RankedKernel[], limits: Selecti
     chosen: taken.map((wanted) => chosenOf(wanted, measured)),
     left_out: [...left_out, ...kernelsLeftOut],
   };
+}
+
+/** No counters were taken: what would have got some is named all the same. */
+export function unmeasured(kernels: readonly RankedKernel[], topN: number, failure: Failure | null): PipelineSelection {
+  const none = selectLaunches(kernels, { topN, maxLaunches: 0, skip: 0 });
+  const because = failure === null ? "no counters were taken" : `no counters were taken: ${failure.code}`;
+  const left_out = none.left_out.map((one) => (one.reason === "launch_limit" ? { ...one, because } : one));
+  return { ...none, left_out };
 }
 
 /** Takes what keeps within the limits, in order. A kernel without its heaviest cluster is left out as a whole. */

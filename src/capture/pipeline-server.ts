@@ -15,13 +15,7 @@ import { EXPORT_MS, nsysOptions } from "./nsys-options.ts";
 import { nsysFailure, nsysMissing, stoppedFailure } from "./nsys-outcome.ts";
 import { runNsysExport } from "./nsys-run.ts";
 import { kernelOfLine } from "./pipeline-hang.ts";
-import {
-  FAILED,
-  type NotMeasured,
-  type PipelineSelection,
-  type RankedKernel,
-  selectLaunches,
-} from "./pipeline-selection.ts";
+import { FAILED, type NotMeasured, type RankedKernel, unmeasured } from "./pipeline-selection.ts";
 import { filterFor, replayable } from "./pipeline-server-launches.ts";
 import { type MeasuredClusters, measureClusters } from "./pipeline-server-measure.ts";
 import { recordServer, type ServerRecording, type ServerWindow } from "./pipeline-server-timeline.ts";
@@ -289,18 +283,10 @@ function planOf(
     ordinals: null,
     passes: measured?.passes ?? null,
     metrics: pipeline.ask.metrics.length,
-    reason: measured?.reason || `at most ${launchLimit(options, workload)} launches get counters`,
+    reason: measured?.reason || `no counters were taken${failure === null ? "" : `: ${failure.code}`}`,
     steps: [...log.steps],
     notes: notesOf(options, workload, recorded),
   };
-}
-
-/** No counters were taken: what would have got some is named all the same. */
-function unmeasured(kernels: readonly RankedKernel[], topN: number, failure: Failure | null): PipelineSelection {
-  const none = selectLaunches(kernels, { topN, maxLaunches: 0, skip: 0 });
-  const because = failure === null ? "no counters were taken" : `no counters were taken: ${failure.code}`;
-  const left_out = none.left_out.map((one) => (one.reason === "launch_limit" ? { ...one, because } : one));
-  return { ...none, left_out };
 }
 
 function notesOf({ request, pipeline }: Capture, workload: ServerWorkload, { window }: Recorded): string[] {

@@ -6,10 +6,10 @@ import type { BenchmarkWorkload } from "../model/workload.ts";
 import { budgetLeft, type Capture } from "./capture-parts.ts";
 import { watchLog } from "./log-patterns.ts";
 import { EXPORT_MS, nsysOptions } from "./nsys-options.ts";
-import { nsysFailure } from "./nsys-outcome.ts";
+import { nsysFailure, recordedProgramFailure } from "./nsys-outcome.ts";
 import { runNsysExport, runNsysProfile } from "./nsys-run.ts";
 import type { RankedKernel } from "./pipeline-selection.ts";
-import { type PipelineLog, recordedAgain } from "./pipeline-yield.ts";
+import { type PipelineLog, programFailed, recordedAgain } from "./pipeline-yield.ts";
 
 type Window = BenchmarkWorkload["window"];
 
@@ -42,6 +42,8 @@ export interface Recorded {
   readonly window: Window;
   /** Milliseconds of one run of the program under nsys. */
   readonly programMs: number;
+  /** A signal ended the program while it was recorded; null: none did. */
+  readonly programFailure: Failure | null;
 }
 
 /** The recording of a benchmark program: nsys, its export, the ranking. */
@@ -115,7 +117,11 @@ export class TimelineRecorder {
     const ranked = await pipeline.rank(sqlite);
     this.#log.step("rank", performance.now() - startedAt);
     if (!ranked.ok) return ranked;
-    return ok({ kernels: ranked.value, timeline: sqlite, window, programMs: recording.tookMs });
+    const end = recordedProgramFailure(recording, window === "cuda_profiler_api");
+    if (end?.code === "application_failed") this.#log.findings.push(programFailed(end));
+    // A signal cut off what the program would have done.
+    const programFailure = end?.code === "application_crashed" ? end : null;
+    return ok({ kernels: ranked.value, timeline: sqlite, window, programMs: recording.tookMs, programFailure });
   }
 
   #tell(phase: string): void {

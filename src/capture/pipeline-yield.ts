@@ -52,6 +52,14 @@ export const budgetSpent = (): Failure => ({
   evidence: { ended_by: "time_limit" },
 });
 
+export const programFailed = ({ message, evidence }: Failure): Finding => ({
+  code: "application_failed",
+  severity: "warning",
+  message,
+  launch: null,
+  evidence: { exit_code: typeof evidence.exit_code === "number" ? evidence.exit_code : null },
+});
+
 export const recordedAgain = (window: BenchmarkWorkload["window"]): Finding => ({
   code: "timeline_recorded_again",
   severity: "warning",

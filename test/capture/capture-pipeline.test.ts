@@ -1,8 +1,8 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { metricsToAsk } from "../../src/analysis/ask.ts";
 import { measurableKernels } from "../../src/analysis/timeline/measurable.ts";
@@ -99,6 +99,14 @@ const start = ({ env = {}, workload: fields = {}, request = {}, more = {}, ports
   };
   return captureBenchmarkPipeline(options, workload);
 };
+
+/** The stand-in for ncu, behind some lines of its own. */
+function wrapped(lines: string): string {
+  const path = join(folder, "ncu.mjs");
+  const real = pathToFileURL(here("../stand-in/ncu.mjs")).href;
+  writeFileSync(path, `#!/usr/bin/env node\n${lines}\nawait import(${JSON.stringify(real)});\n`, { mode: 0o755 });
+  return path;
+}
 
 type Result = Awaited<ReturnType<typeof start>>;
 const steps = ({ parts }: Result): string[] => parts.runs.map(({ purpose }) => purpose);
@@ -271,6 +279,10 @@ describe("a pipeline of a benchmark program", () => {
   it("keeps the timeline where the counters fail", async () => {
     const result = await start({ env: { STAND_IN_SCENARIO: "not-permitted" } });
     expect(result).toMatchObject({ ended: "partial", failure: { code: "counters_not_permitted" }, report: null });
+    expect(result.parts.pipeline?.chosen).toEqual([]);
+    expect(result.parts.pipeline?.left_out.map(({ because }) => because)).toContain(
+      "no counters were taken: counters_not_permitted",
+    );
     expect(result.timeline).not.toBeNull();
   });
 
@@ -305,5 +317,61 @@ describe("a pipeline of a benchmark program", () => {
     expect(result.parts.runs.at(-1)?.argv).not.toContain("attach");
     expect(result.parts.pipeline?.notes.join(" ")).toContain("was of no use");
     leftNothing();
+  });
+
+  it.each([
+    ["fails", "==ERROR== Failed to connect to the process", 1],
+    ["finds nothing", "==PROF== No kernels were profiled.", 0],
+  ])("starts the program under ncu where the attachment %s", async (_, line, code) => {
+    const ncu = wrapped(
+      `if (process.argv.includes("attach")) { console.log(${JSON.stringify(line)}); process.exit(${code}); }`,
+    );
+    const result = await start({ workload: { start_beside_timeline: true }, more: { ncu } });
+    expect(result).toMatchObject({ ended: "completed", failure: null });
+    expect(result.report).not.toBeNull();
+    expect(result.parts.runs.filter(({ purpose }) => purpose === "counters")).toHaveLength(2);
+    expect(result.parts.pipeline?.notes.join(" ")).toContain("gave no counters");
+    expect(result.parts.pipeline?.notes.join(" ")).not.toContain("until the launches were chosen");
+    leftNothing();
+  });
+
+  it("does not wait longer for a program that is held than the budget leaves beside a fresh start", async () => {
+    const ncu = wrapped(
+      `if (process.argv.includes("launch")) { setInterval(() => {}, 1000); await new Promise(() => {}); }`,
+    );
+    let over = 0;
+    const result = await start({
+      workload: { start_beside_timeline: true },
+      ports: {
+        async rank(path) {
+          const ranked = await rank(path);
+          deadline = performance.now() + 5_000;
+          return ranked;
+        },
+      },
+      more: {
+        ncu,
+        summarize: async (path) => {
+          over = performance.now() - (deadline ?? 0);
+          return summarize(path, "full pipeline");
+        },
+      },
+    });
+    expect(over).toBeLessThan(0);
+    expect(result.report).not.toBeNull();
+    expect(result.parts.pipeline?.notes.join(" ")).toContain("made no CUDA call");
+    leftNothing();
+  });
+
+  it("says that the program ended badly while it was recorded, and is partial where a signal cut it off", async () => {
+    const failing = await start({ env: { STAND_IN_NSYS_EXIT: "1" } });
+    expect(failing).toMatchObject({ ended: "completed", failure: null });
+    expect(failing.findings).toContainEqual(
+      expect.objectContaining({ code: "application_failed", evidence: { exit_code: 1 } }),
+    );
+    await rm(join(folder, "stand-in-nsys-turn"), { force: true });
+    const crashed = await start({ env: { STAND_IN_NSYS_EXIT: "139" } });
+    expect(crashed).toMatchObject({ ended: "partial", failure: { code: "application_crashed" } });
+    expect(crashed.report).not.toBeNull();
   });
 });
