@@ -118,12 +118,12 @@ describe("stages of a timeline's kernels", () => {
       [null, "moe_expert"],
       ["deepseek-ai/DeepSeek-V3", "moe_expert"],
       ["Kimi K2", "moe_expert"],
-      ["meta-llama/Llama-3.1-8B", "gemm"],
+      ["deepseek-ai/DeepSeek-R1-Distill-Llama-70B", "gemm"],
     ] as const)
       expect(stage(analysed([timeline], [], { model }), GROUPED.display), String(model)).toMatchObject({
         stage: expected,
       });
-    expect(stage(analysed([timeline], [], { model: "Llama 3.1 8B" }), GROUPED.display)?.rule).toMatch(/\+no-moe$/);
+    expect(stage(analysed([timeline], [], { model: "DeepSeek R1 Distill Llama 70B" }), GROUPED.display)?.rule).toMatch(/\+no-moe$/);
   });
 
   it("follow the ranges around the launches where these agree, and the name where they do not", () => {
