@@ -230,13 +230,39 @@ function sharedCorrelations({ timeline: { recording } }: EventInput): Judged {
   return { findings: [finding("correlation_id_several_kernels_no_graph", "info", message, { count })] };
 }
 
+/** Kernels none of which took any time, as rows or as sums by name: their order would be that of their names. */
+function noTime(kernels: number, recordedNs: number, { format, tick_ns }: Timeline): Judged {
+  if (kernels === 0 || recordedNs > 0) return {};
+  return {
+    refusal: {
+      code: "timeline_degenerate",
+      message: `${kernels === 1 ? "the one kernel launch has" : `all ${kernels} kernel launches have`} a duration of 0: nothing can be ranked by time`,
+      hint: "Record again, with a profiler that fits the driver: it wrote launches without their times.",
+      evidence: { kernels, format, tick_ns },
+    },
+  };
+}
+
 /** What single events say, in the order of what they break. */
 export function judgeEvents(input: EventInput): Judged[] {
   const { timeline } = input;
-  if (timeline.rows.count === 0) return [];
-  const judged: Judged[] = [];
-  const merged = impossible(input, sumsOf(input));
-  judged.push(merged);
-  judged.push(oneEvent(input), emptySteps(input), sharedCorrelations(input));
-  return judged;
+  if (timeline.rows.count === 0) {
+    const totals = timeline.sums ?? [];
+    const launches = totals.reduce((sum, one) => sum + one.launches, 0);
+    return [
+      noTime(
+        launches,
+        totals.reduce((sum, one) => sum + one.total_ns, 0),
+        timeline,
+      ),
+    ];
+  }
+  const sums = sumsOf(input);
+  return [
+    noTime(sums.kernels, sums.recorded_ns, timeline),
+    impossible(input, sums),
+    oneEvent(input),
+    emptySteps(input),
+    sharedCorrelations(input),
+  ];
 }

@@ -209,6 +209,30 @@ describe("impossible durations", () => {
   });
 });
 
+describe("kernels without any time", () => {
+  const zero = launches("k", 3, { us: 0 });
+  const copy = { name: "[CUDA memcpy Host-to-Device]", kind: "memcpy" as const, at: 100, us: 50 };
+
+  test("rows of length 0: no ranking, whatever copies took", () => {
+    expect(judge({ rows: [...zero, { name: "m", at: 80, us: 0 }, copy] }).refusal).toMatchObject({
+      code: "timeline_degenerate",
+      message: expect.stringContaining("all 4 kernel launches have a duration of 0"),
+      evidence: { kernels: 4 },
+    });
+    expect(judge({ rows: [{ name: "k", at: 0, us: 0 }] }).refusal?.code).toBe("timeline_degenerate");
+  });
+
+  test("sums by name of 0 as well", () => {
+    const sums = [{ kernel: "k", launches: 3, total_ns: 0 }];
+    expect(judge({ sums }).refusal).toMatchObject({ code: "timeline_degenerate", evidence: { kernels: 3 } });
+  });
+
+  test("one that took any time is enough; copies alone are no kernels without time", () => {
+    expect(judge({ rows: [...zero, { name: "m", at: 80, us: 0.5 }] }).refusal).toBeNull();
+    expect(judge({ rows: [copy] }).refusal?.code).toBe("timeline_no_kernels");
+  });
+});
+
 describe("one event that holds all the time", () => {
   test("far above its own other launches", () => {
     const rows = [...launches("k", 50), { name: "k", at: 2_000, us: 90_000 }];
