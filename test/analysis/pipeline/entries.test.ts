@@ -123,7 +123,9 @@ describe("stages of a timeline's kernels", () => {
       expect(stage(analysed([timeline], [], { model }), GROUPED.display), String(model)).toMatchObject({
         stage: expected,
       });
-    expect(stage(analysed([timeline], [], { model: "DeepSeek R1 Distill Llama 70B" }), GROUPED.display)?.rule).toMatch(/\+no-moe$/);
+    expect(stage(analysed([timeline], [], { model: "DeepSeek R1 Distill Llama 70B" }), GROUPED.display)?.rule).toMatch(
+      /\+no-moe$/,
+    );
   });
 
   it("follow the ranges around the launches where these agree, and the name where they do not", () => {
