@@ -2,6 +2,7 @@ import { offsetsOf } from "../analysis/timeline/clocks.ts";
 import { laneTimes } from "../analysis/timeline/exclusive.ts";
 import { gapsOf } from "../analysis/timeline/gaps.ts";
 import { gpuUsesOf, KERNEL } from "../analysis/timeline/lanes.ts";
+import { shortened } from "../analysis/timeline/refusal.ts";
 import type { ProfileResult } from "../model/result.ts";
 import { GPU_ROW_KINDS, type GpuRows, NONE, type Timeline } from "../model/timeline.ts";
 import { Tracks } from "./tracks.ts";
@@ -14,7 +15,11 @@ const PIECE = 64 * 1024;
 /** Threads by number: gaps first, then so many for each stream or thread. */
 const IDLE_THREAD = 1;
 const THREADS_EACH = 10;
+/** Characters of a text that is written for each launch or range: a small recording may hold many with one long text. */
 const LONGEST_TEXT = 500;
+/** Real names of kernels reach some thousand characters: written whole so far where they take no more than this in all. */
+const LONGEST_NAME = 4096;
+const NAMES_IN_ALL = 16 * 1024 * 1024;
 
 /** As Kineto calls them. */
 const CATEGORY = { kernel: "kernel", memcpy: "gpu_memcpy", memset: "gpu_memset", graph: "cuda_graph" } as const;
@@ -83,7 +88,10 @@ function* gpuEvents(
   const { rows, lanes, names } = timeline;
   const tracks = lanes.map(() => new Tracks());
   const seen = new Set<number>();
-  const quoted = names.map(({ display }) => JSON.stringify(display));
+  const longest = longestName(timeline);
+  const quoted = names.map(({ display }) => JSON.stringify(shortened(display, longest)));
+  const streams = lanes.map(({ stream }) => (stream === null ? null : shortened(stream, LONGEST_TEXT)));
+  const places = lanes.map(({ device }, lane) => fields({ device, stream: streams[lane] }));
   for (let row = 0; row < rows.count; row += 1) {
     const lane = Number(rows.lane[row]);
     const [start, end] = [Number(rows.start_ns[row]), Number(ends[row])];
@@ -92,13 +100,13 @@ function* gpuEvents(
     const tid = (lane + 1) * THREADS_EACH + track;
     if (!seen.has(tid)) {
       seen.add(tid);
-      const stream = lanes[lane]?.stream;
+      const stream = streams[lane];
       const overlap = track === 0 ? "" : `, overlapping ${track}`;
       yield named("thread_name", pid, tid, `${stream == null ? "no stream" : `stream ${stream}`}${overlap}`);
       yield sorted("thread_sort_index", pid, tid, tid);
     }
     const kind = GPU_ROW_KINDS[Number(rows.kind[row])] ?? "kernel";
-    const args = `${rowArguments(rows, row, (end - start) / 1000, verdicts)},${fields({ device: lanes[lane]?.device ?? null, stream: lanes[lane]?.stream ?? null })}`;
+    const args = `${rowArguments(rows, row, (end - start) / 1000, verdicts)},${places[lane] ?? ""}`;
     yield complete(
       quoted[Number(rows.name[row])] ?? '""',
       CATEGORY[kind],
@@ -109,6 +117,16 @@ function* gpuEvents(
       clean(args),
     );
   }
+}
+
+/** Characters of a name: the same for all launches of a timeline, so that names which differ early stay apart. */
+function longestName({ rows, names }: Timeline): number {
+  let all = 0;
+  for (let row = 0; row < rows.count; row += 1) {
+    all += Math.min(LONGEST_NAME, names[Number(rows.name[row])]?.display.length ?? 0);
+    if (all > NAMES_IN_ALL) return LONGEST_TEXT;
+  }
+  return LONGEST_NAME;
 }
 
 /** Without the commas of what was left out. */
@@ -169,7 +187,7 @@ function* rangeEvents({ ranges, texts, threads, rows }: Timeline, { origin, seve
       yield named("thread_name", pid, tid, `ranges of thread ${Math.floor(tid / THREADS_EACH)}`);
       yield sorted("thread_sort_index", pid, tid, tid);
     }
-    const text = (texts[Number(ranges.text[at])] ?? "").slice(0, LONGEST_TEXT);
+    const text = shortened(texts[Number(ranges.text[at])] ?? "", LONGEST_TEXT);
     const args = Number.isNaN(closed) ? '"never_closed":true' : "";
     yield complete(JSON.stringify(text), "user_annotation", pid, tid, start - origin, end - start, args);
   }

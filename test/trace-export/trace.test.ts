@@ -184,6 +184,35 @@ describe("traceEvents", () => {
     ]);
   });
 
+  it("cuts long names and texts, as they are written for each launch and range", () => {
+    const long = "n".repeat(65_536);
+    const writtenOf = (launches: number) => {
+      const at = (from: number) => ({ at: from, us: 10, name: long, stream: `s${long}` });
+      const timeline = madeTimeline({
+        rows: rows([
+          { at: 0, us: 10, name: "x".repeat(500) },
+          ...Array.from({ length: launches }, (_, place) => at(20 * place)),
+          { ...at(20 * launches), kind: "memcpy" },
+        ]),
+        ranges: [{ text: long, at: 0, us: 100 }],
+      });
+      const events = eventsOf([timeline]).filter(({ ph, cat }) => ph === "X" && cat !== "idle");
+      const sizes = events.map(({ name, cat, args }) =>
+        JSON.stringify([cat, name.length, name.at(-1), String(args.stream ?? "").length]),
+      );
+      return [...new Set(sizes)].map((one) => JSON.parse(one));
+    };
+    const cut = (name: number) => [
+      ["kernel", 500, "x", 1],
+      ["kernel", name, "…", 500],
+      ["gpu_memcpy", name, "…", 500],
+      ["user_annotation", 500, "…", 0],
+    ];
+    expect(writtenOf(10)).toEqual(cut(4096));
+    // 4,096 characters for each of so many would be 20 MB.
+    expect(writtenOf(5_000)).toEqual(cut(500));
+  });
+
   it("hands on pieces of bounded size, whatever the number of launches", () => {
     const many = madeTimeline({
       rows: (function* () {
