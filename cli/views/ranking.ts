@@ -1,5 +1,6 @@
 import { shortKernelName } from "../../src/charts/kernel-name.ts";
 import { truncate, visibleText } from "../../src/charts/visible-text.ts";
+import { busySpanOf } from "../../src/model/busy-span.ts";
 import type { KernelEntry, PipelineResult } from "../../src/model/result.ts";
 import { adviceFor, hintSentences } from "../advice.ts";
 import { counted, formatShare, formatTime, orMissing } from "../format.ts";
@@ -88,10 +89,18 @@ function summary(terminal: Terminal, result: PipelineResult): string[] {
   return [...idleFirst(terminal, result), ...paragraph(terminal, "", text), ...stageLine(terminal, result)];
 }
 
-/** Where the GPU idles for more than half of the span, no kernel can return more than the busy part. */
-function idleFirst(terminal: Terminal, { gpu_busy_us: busy, span_us: span }: PipelineResult): string[] {
-  if (busy === null || span === null || span <= 0 || busy / span >= 0.5) return [];
-  const text = `The GPU was busy for ${formatTime(busy)} of ${formatTime(span)} (${formatShare(busy / span)}): nothing done to a kernel returns more than that.`;
+/**
+ * Where the GPU idles for more than half of its span, no kernel can return more than the busy part. Not said where the
+ * span says nothing about idle time: one long gap makes it so, or kernels are missing.
+ */
+function idleFirst(terminal: Terminal, result: PipelineResult): string[] {
+  const { gpu_busy_us: busy, timeline, findings } = result;
+  const span = busySpanOf(result);
+  if (busy === null || span === null || span.us <= 0 || busy / span.us >= 0.5) return [];
+  if (timeline !== null && timeline.idle === null) return [];
+  if (findings.some(({ code }) => code === "span_holds_one_long_gap")) return [];
+  const all = span.isSum ? ", all spans added up," : "";
+  const text = `The GPU was busy for ${formatTime(busy)} of ${formatTime(span.us)}${all} (${formatShare(busy / span.us)}): nothing done to a kernel returns more than that.`;
   return paragraph(terminal, "", text, "yellow");
 }
 

@@ -1,3 +1,4 @@
+import { busySpanOf } from "../model/busy-span.ts";
 import type { PipelineResult, ProfileResult } from "../model/result.ts";
 import { bodyTop, CHART_MARGIN, chartDocument, emptyChart } from "./document.ts";
 import { formatMs, formatShare } from "./format.ts";
@@ -63,9 +64,11 @@ export function stagesSvg(result: ProfileResult, options: StagesOptions = {}): s
 const plainFormat = (us: number | null): string => (us === null ? "not known" : formatMs(us));
 
 function notesOf(result: PipelineResult, all: number): string[] {
-  const { gpu_busy_us, span_us } = result;
+  const span = busySpanOf(result);
+  const within =
+    span === null ? "" : span.isSum ? ` in spans of ${formatMs(span.us)} in all` : ` in a span of ${formatMs(span.us)}`;
   return [
-    `The GPU was busy for ${plainFormat(gpu_busy_us)}${span_us === null ? "" : ` in a span of ${formatMs(span_us)}`}. Shares are of the busy time.`,
+    `The GPU was busy for ${plainFormat(result.gpu_busy_us)}${within}. Shares are of the busy time.`,
     ...(all > 1.005 ? [`Streams that work at once count each, so the shares add up to ${formatShare(all)}.`] : []),
   ];
 }

@@ -1,4 +1,5 @@
 import { scaleLinear } from "d3-scale";
+import { busySpanOf } from "../model/busy-span.ts";
 import type { PipelineResult, ProfileResult } from "../model/result.ts";
 import type { TimelineStrip } from "../model/timeline-strip.ts";
 import { bodyTop, CHART_MARGIN, chartDocument, emptyChart } from "./document.ts";
@@ -91,11 +92,13 @@ function familiesOf({ stages }: TimelineStrip): FamilyOfStrip[] {
   });
 }
 
-function notesOf({ timeline, gpu_busy_us, span_us }: PipelineResult, strip: TimelineStrip): string[] {
-  const share = gpu_busy_us === null || !timeline?.wall_us ? null : gpu_busy_us / timeline.wall_us;
+function notesOf(result: PipelineResult, strip: TimelineStrip): string[] {
+  const { gpu_busy_us, span_us } = result;
+  const span = busySpanOf(result);
+  const share = gpu_busy_us === null || span === null || span.us <= 0 ? null : gpu_busy_us / span.us;
   const several = new Set(strip.lanes.map((lane) => lane.timeline)).size > 1;
   return [
-    `${span_us === null ? "" : `${formatMs(span_us)}; `}${share === null ? "" : `the GPU was busy for ${formatShare(share)} of it. `}Height: part of each ${formatMs(strip.bin_us)} in which it worked; below: whether it did at all.`,
+    `${span_us === null ? "" : `${formatMs(span_us)}; `}${share === null ? "" : `the GPU was busy for ${formatShare(share)} of ${span?.isSum === true ? "all spans added up" : "it"}. `}Height: part of each ${formatMs(strip.bin_us)} in which it worked; below: whether it did at all.`,
     ...(several && strip.aligned_by === "first_activity"
       ? ["Timelines are laid over one another at their first activity: their clocks are not known to agree."]
       : []),

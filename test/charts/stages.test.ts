@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { stagesSvg } from "../../src/charts/stages.ts";
 import type { PipelineResult } from "../../src/model/result.ts";
-import { kernelEntry, kernelResult, pipelineResult } from "../helpers/result.ts";
+import { kernelEntry, kernelResult, pipelineResult, timelineSummary } from "../helpers/result.ts";
 import { elements, parseXml, type XmlElement } from "../helpers/xml.ts";
 
 const stage = (name: string, family: string, share: number, total_us: number) => ({
@@ -61,6 +61,12 @@ describe("stagesSvg", () => {
     const none = result({ stages: null, null_reasons: { stages: "no timeline <was> given" } });
     expect(texts(parseXml(stagesSvg(none)))).toContain("Not known: no timeline <was> given.");
     expect(texts(parseXml(stagesSvg(kernelResult(kernelEntry())))).join(" ")).toContain("of one kernel");
+  });
+
+  it("sets the busy time of several GPUs against the spans of all of them", () => {
+    const noteOf = (wall_us: number) => texts(parseXml(stagesSvg(result({ timeline: timelineSummary({ wall_us }) }))));
+    expect(noteOf(8000).join("\n")).toContain("busy for 1.00 ms in spans of 8.00 ms in all.");
+    expect(noteOf(4000).join("\n")).toContain("busy for 1.00 ms in a span of 4.00 ms.");
   });
 
   it("has a colour for a stage of another version", () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { resultView } from "../../cli/views/result.ts";
 import { textWidth } from "../../src/charts/visible-text.ts";
 import type { KernelEntry, ProfileResult } from "../../src/model/result.ts";
-import { kernelEntry, kernelResult, pipelineResult } from "../helpers/result.ts";
+import { kernelEntry, kernelResult, pipelineResult, timelineSummary } from "../helpers/result.ts";
 
 const PLAIN = { width: 80, colour: false };
 const view = (result: ProfileResult, terminal = PLAIN, inputs = ["run.ncu-rep"]): string =>
@@ -142,6 +142,34 @@ describe("the ranked table", () => {
     const text = view(pipelineResult([moe()], { gpu_busy_us: 42_556, span_us: 909_325 }));
     expect(text).toContain("The GPU was busy for 42.6 ms of 909 ms (4.7%)");
     expect(view(pipelineResult([moe()], { gpu_busy_us: 800, span_us: 1000 }))).not.toContain("busy for");
+  });
+
+  it("sets the busy time of several GPUs against the spans of all of them", () => {
+    const busy = (wall_us: number) =>
+      view(pipelineResult([moe()], { gpu_busy_us: 900, span_us: 1000, timeline: timelineSummary({ wall_us }) }), {
+        width: 200,
+        colour: false,
+      });
+    expect(busy(2000)).toContain("The GPU was busy for 900 us of 2.00 ms, all spans added up, (45.0%): nothing");
+    expect(busy(1000)).not.toContain("busy for");
+    const low = pipelineResult([moe()], { gpu_busy_us: 9, span_us: 90, timeline: timelineSummary({ wall_us: 90 }) });
+    expect(view(low)).toContain("The GPU was busy for 9.00 us of 90.0 us (10.0%): nothing");
+  });
+
+  it("says nothing of an idle GPU where the span says nothing about idle time", () => {
+    const idle = { gpu_busy_us: 240, span_us: 1000 };
+    const gap = {
+      code: "span_holds_one_long_gap",
+      severity: "warning" as const,
+      message: "one gap makes it so",
+      launch: null,
+      evidence: {},
+    };
+    const timeline = timelineSummary({ wall_us: 1000 });
+    expect(view(pipelineResult([moe()], { ...idle, timeline }))).toContain("nothing done to a kernel");
+    expect(view(pipelineResult([moe()], { ...idle, timeline, findings: [gap] }))).not.toContain("nothing done to a");
+    const missing = pipelineResult([moe()], { ...idle, timeline: { ...timeline, idle: null } });
+    expect(view(missing)).not.toContain("nothing done to a kernel");
   });
 
   it("groups findings by code, the gravest first, with the kernels they concern", () => {

@@ -54,6 +54,26 @@ export function pipelineResult(kernels: readonly KernelEntry[], rest: Partial<Pi
   };
 }
 
+/** What a timeline tells beside kernels: nothing but what a test states. */
+export function timelineSummary(
+  rest: Partial<NonNullable<PipelineResult["timeline"]>> = {},
+): NonNullable<PipelineResult["timeline"]> {
+  return {
+    window: null,
+    wall_us: null,
+    kernels_recorded_us: 0,
+    kernels_exclusive_us: 0,
+    overlap_between_streams_us: null,
+    overlap_on_streams: null,
+    phases: null,
+    activities: [],
+    idle: { count: 0, total_us: 0, share_of_wall: null, host: { calls: null, null_reason: null }, largest: [] },
+    strip: null,
+    null_reasons: {},
+    ...rest,
+  };
+}
+
 /** The entry as the answer for one target. */
 export function kernelResult(entry: KernelEntry, rest: Partial<KernelResult> = {}): KernelResult {
   return {
