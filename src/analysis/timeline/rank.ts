@@ -38,9 +38,25 @@ interface Judged extends Source {
 const failure = (refusal: TimelineRefusal, timeline: number | null, findings: readonly Finding[] = []) =>
   err<RankFailure>({ ...refusal, timeline, findings });
 
-/** Says of which timeline a finding is, where there are several. */
-const labelled = (findings: readonly Finding[], timeline: number, of: number): Finding[] =>
-  findings.map((one) => (of === 1 ? one : { ...one, evidence: { ...one.evidence, timeline } }));
+/** Findings of all timelines. Of several it says of which one is; what is the same of more than one is said once. */
+function findingsOf(judged: readonly Judged[]): Finding[] {
+  if (judged.length === 1) return [...(judged[0]?.judgement.findings ?? [])];
+  const byContent = new Map<string, { readonly finding: Finding; readonly timelines: number[] }>();
+  for (const [position, { judgement }] of judged.entries())
+    for (const one of judgement.findings) {
+      const key = JSON.stringify(one);
+      const same = byContent.get(key);
+      if (same === undefined) byContent.set(key, { finding: one, timelines: [position] });
+      else same.timelines.push(position);
+    }
+  return [...byContent.values()].map(({ finding: one, timelines }) => ({
+    ...one,
+    evidence: {
+      ...one.evidence,
+      ...(timelines.length === 1 ? { timeline: timelines[0] ?? null } : { timelines: timelines.join(", ") }),
+    },
+  }));
+}
 
 /** The same activities at the same times: one recording in two files, packed and unpacked say. */
 function isSame({ rows, zero_unix_ns, lanes, names }: Timeline, other: Timeline): boolean {
@@ -94,9 +110,7 @@ function judgeAll(timelines: readonly Timeline[], options: RankOptions): Result<
     const judgement = judgeFacts(timeline, { times, lanes, steps, mask: selection.mask }, options);
     judged.push({ timeline, steps, selection, lanes, times, judgement });
   }
-  const findings = judged.flatMap(({ judgement }, position) =>
-    labelled(judgement.findings, position, timelines.length),
-  );
+  const findings = findingsOf(judged);
   const untrusted = judged.findIndex(({ judgement }) => judgement.refusal !== null);
   const refusal = judged[untrusted]?.judgement.refusal;
   if (refusal) return failure(refusal, untrusted, findings);
@@ -173,9 +187,7 @@ export function rankTimeline(
   const judgedAll = judgeAll(timelines, options);
   if (!judgedAll.ok) return judgedAll;
   const judged = judgedAll.value;
-  const findings = judged.flatMap(({ judgement }, position) =>
-    labelled(judgement.findings, position, timelines.length),
-  );
+  const findings = findingsOf(judged);
   const times = judged.map((one) => one.times);
   if (timelines.every(({ sums }) => sums !== null)) {
     if (window !== null) {

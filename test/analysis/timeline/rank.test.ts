@@ -182,6 +182,17 @@ describe("several ranks", () => {
     expect(refused([rank(0, 10), madeTimeline({})])).toMatchObject({ code: "timeline_no_kernels", timeline: 1 });
   });
 
+  test("what is found of several alike is said once, with all of them; the rest with its own", () => {
+    const nameless = (number: number, rest: Partial<MadeTimeline> = {}) =>
+      madeTimeline({ rows: launches("k", 4, { us: 18, rank: number, device: number }), gpus: [], ...rest });
+    const { findings } = ranked([nameless(0), rank(1, 18), nameless(2), nameless(3, { recording: { is_cut: true } })]);
+    expect(findings.map(({ code, evidence }) => [code, evidence.timelines ?? evidence.timeline])).toStrictEqual([
+      ["gpu_not_recorded", "0, 2, 3"],
+      ["cut_to_a_window", 3],
+    ]);
+    expect(ranked([nameless(0)]).findings.map(({ evidence }) => evidence)).toStrictEqual([{ gpus_listed: 0 }]);
+  });
+
   test("what is no job of ranks is not added up", () => {
     expect(refused([rank(0, 10), rank(0, 10)])).toMatchObject({
       code: "timeline_not_comparable",
