@@ -6,7 +6,7 @@
  * The export is the recorded one (`h200-pipeline`: 3,892 launches, their API calls) again and again, each time with times
  * and correlation ids moved on. The peaks of memory are those of processes that do it once and nothing else.
  */
-import { fork } from "node:child_process";
+import { fork, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -99,6 +99,20 @@ function peakMb(): number {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1]) / 1024;
 }
 
+/** Of `profile-kernel analyze` as it is built; the processes of this bench hold what runs TypeScript as well. */
+function commandPeakMb(path: string): number {
+  const root = fileURLToPath(new URL("..", import.meta.url));
+  spawnSync(process.execPath, ["scripts/build.mjs"], { cwd: root, stdio: "ignore" });
+  const atExit = `import { readFileSync } from "node:fs";
+    process.on("exit", () => console.error(/VmHWM.*/.exec(readFileSync("/proc/self/status", "utf8"))?.[0]))`;
+  const hook = `data:text/javascript,${encodeURIComponent(atExit)}`;
+  const { stderr } = spawnSync(process.execPath, ["--import", hook, "dist/cli.js", "analyze", path], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  return Number(/VmHWM:\s+(\d+) kB/.exec(stderr)?.[1]) / 1024;
+}
+
 const inChild = <T>(mode: string, path: string): Promise<T> =>
   new Promise((resolve, reject) => {
     const child = fork(fileURLToPath(import.meta.url), [mode, path], { execArgv: process.execArgv });
@@ -117,6 +131,7 @@ async function main(launches: number): Promise<void> {
     const idle = await inChild<number>("idle", path);
     const peak = await inChild<number>("once", path);
     const peakRanked = await inChild<number>("ranked", path);
+    const command = commandPeakMb(path);
     const size = (statSync(path).size / 1e6).toFixed(0);
     console.log(`nsys SQLite: ${size} MB, ${found.launches} launches, ${found.calls} API calls`);
     console.log(`  GROUP BY of the launches   ${found.group_by_ms.toFixed(0)} ms`);
@@ -129,6 +144,7 @@ async function main(launches: number): Promise<void> {
     console.log(
       `  peak memory                ${peak.toFixed(0)} MB read, ${peakRanked.toFixed(0)} MB ranked, of which the process itself ${idle.toFixed(0)} MB`,
     );
+    console.log(`  profile-kernel analyze     ${command.toFixed(0)} MB at its peak`);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
