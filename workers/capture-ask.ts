@@ -1,6 +1,6 @@
 import { type KnownMetrics, metricsToAsk, queriedMetrics } from "../src/analysis/ask.ts";
 import type { PipelinePorts } from "../src/capture/capture-parts.ts";
-import { runCommand } from "../src/capture/command.ts";
+import { runCommand } from "../src/capture/process/command.ts";
 
 const QUERY_LIMIT_MS = 60_000;
 const QUERY_MAX_BYTES = 16 * 1024 ** 2;

@@ -1,4 +1,4 @@
-import type { StopReason } from "../src/capture/ncu-run.ts";
+import type { StopReason } from "../src/capture/ncu/run.ts";
 import type { CaptureEvent, CaptureOrder } from "../src/model/capture.ts";
 import type { Progress } from "../src/model/profile.ts";
 import { type Attempt, type CaptureApi, SupersededError } from "./capture-api.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { HeldLease } from "../src/capture/warm-engine.ts";
+import type { HeldLease } from "../src/capture/server/warm-engine.ts";
 import { LeaseEndedError } from "../src/leases/errors.ts";
 import { keepLease } from "../src/leases/keep.ts";
 import type { Leases } from "../src/leases/leases.ts";

@@ -1,7 +1,7 @@
 import { err, ok } from "../src/base/result.ts";
 import type { PipelinePorts } from "../src/capture/capture-parts.ts";
-import { stopReason } from "../src/capture/ncu-run.ts";
-import { stoppedFailure } from "../src/capture/nsys-outcome.ts";
+import { stopReason } from "../src/capture/ncu/run.ts";
+import { stoppedFailure } from "../src/capture/nsys/outcome.ts";
 import type { AnalysisLimits } from "./analysis-failures.ts";
 import { type RankTask, rankAnswerSchema, unpacked } from "./rank-task.ts";
 import { askProcess } from "./reader-process.ts";

@@ -1,4 +1,4 @@
-import { EngineKeeper } from "../src/capture/warm-engine.ts";
+import { EngineKeeper } from "../src/capture/server/warm-engine.ts";
 import type { Leases } from "../src/leases/leases.ts";
 import { captureQueueName } from "../src/model/capture.ts";
 import { HEARTBEAT_INTERVAL_S } from "../src/model/worker.ts";

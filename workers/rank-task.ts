@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { RankedKernel } from "../src/capture/pipeline-selection.ts";
+import type { RankedKernel } from "../src/capture/pipeline/selection.ts";
 import { failureSchema } from "../src/model/profile.ts";
 
 /** What the process that ranks the timeline of a capture gets. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { CaptureRecord } from "../model/capture.ts";
 import type { BenchmarkWorkload } from "../model/workload.ts";
 import type { Capture } from "./capture-parts.ts";
-import { fillIn } from "./placeholders.ts";
+import { fillIn } from "./workloads/placeholders.ts";
 
 /** For `{seed}`: the same in every run, so that launches come again. */
 const SEED = 1;

@@ -10,10 +10,10 @@ import {
   runLimits,
   wantedCounters,
 } from "./capture-parts.ts";
-import type { KernelFilter } from "./kernel-filter.ts";
-import { watchLog } from "./log-patterns.ts";
 import { measure, SURVEY_OF_A_PROGRAM, untilEnough } from "./measure.ts";
-import { type NcuRun, runNcu } from "./ncu-run.ts";
+import type { KernelFilter } from "./ncu/kernel-filter.ts";
+import { type NcuRun, runNcu } from "./ncu/run.ts";
+import { watchLog } from "./process/log-patterns.ts";
 import type { CaptureYield } from "./yield.ts";
 
 /** A program that ends by itself: each run of ncu starts it once. */

@@ -4,13 +4,13 @@ import type { CaptureRecord } from "../model/capture.ts";
 import type { Finding } from "../model/finding.ts";
 import type { Failure, Progress, ResolvedRequest } from "../model/profile.ts";
 import type { Workload } from "../model/workload.ts";
-import type { KernelFilter } from "./kernel-filter.ts";
 import type { MeasureOptions } from "./measure.ts";
-import type { NcuPlan } from "./ncu-arguments.ts";
-import type { NcuRunLimits } from "./ncu-run.ts";
-import type { PipelineFailure } from "./nsys-outcome.ts";
-import type { RankedKernel } from "./pipeline-selection.ts";
-import type { EngineKeeper, HeldLease, WarmEngine } from "./warm-engine.ts";
+import type { NcuPlan } from "./ncu/arguments.ts";
+import type { KernelFilter } from "./ncu/kernel-filter.ts";
+import type { NcuRunLimits } from "./ncu/run.ts";
+import type { PipelineFailure } from "./nsys/outcome.ts";
+import type { RankedKernel } from "./pipeline/selection.ts";
+import type { EngineKeeper, HeldLease, WarmEngine } from "./server/warm-engine.ts";
 import type { CaptureYield } from "./yield.ts";
 
 /** What a full pipeline needs beside ncu. Handed in: this folder knows no analysis and reads no timeline. */

@@ -1,9 +1,9 @@
 import { captureBenchmark } from "./capture-benchmark.ts";
 import { type Capture, nothing } from "./capture-parts.ts";
-import { captureBenchmarkPipeline } from "./capture-pipeline.ts";
-import { captureServer } from "./capture-server.ts";
-import { isFullPipeline, kernelFilter } from "./kernel-filter.ts";
-import { captureServerPipeline } from "./pipeline-server.ts";
+import { isFullPipeline, kernelFilter } from "./ncu/kernel-filter.ts";
+import { captureBenchmarkPipeline } from "./pipeline/benchmark.ts";
+import { captureServerPipeline } from "./pipeline/server.ts";
+import { captureServer } from "./server/capture.ts";
 import type { CaptureYield } from "./yield.ts";
 
 /** Runs the workload under its tools and says how that went. Throws only what `stop` is aborted with. */

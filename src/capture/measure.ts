@@ -2,9 +2,9 @@ import type { Result } from "../base/result.ts";
 import type { CaptureRecord } from "../model/capture.ts";
 import type { Finding } from "../model/finding.ts";
 import type { Failure, Progress } from "../model/profile.ts";
-import type { NcuPlan } from "./ncu-arguments.ts";
-import { judgeRun, type RunVerdict } from "./ncu-outcome.ts";
-import type { NcuRun } from "./ncu-run.ts";
+import type { NcuPlan } from "./ncu/arguments.ts";
+import { judgeRun, type RunVerdict } from "./ncu/outcome.ts";
+import type { NcuRun } from "./ncu/run.ts";
 import { type MeasurementPlan, planMeasurement, type SurveyCluster, type SurveyLaunch } from "./plan.ts";
 import { chooseSample, type SeenLaunch, takenBy, timesForAll } from "./sample.ts";
 

@@ -1,4 +1,4 @@
-import type { NcuPlan } from "./ncu-arguments.ts";
+import type { NcuPlan } from "./ncu/arguments.ts";
 import type { SurveyLaunch } from "./plan.ts";
 
 /** A launch that matches, with its time where that was taken. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeFailure, helperEnvironment, runCommand } from "../../src/capture/command.ts";
+import { describeFailure, helperEnvironment, runCommand } from "../../src/capture/process/command.ts";
 import { until } from "../helpers/until.ts";
 
 const node = (script: string, ...args: string[]): string[] => [process.execPath, "-e", script, ...args];

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { resumeLeftovers, withCountersFree } from "../../src/capture/dcgm.ts";
+import { resumeLeftovers, withCountersFree } from "../../src/capture/host/dcgm.ts";
 import type { Finding } from "../../src/model/finding.ts";
 import { type Said, writeProgram } from "./programs.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { completedBetween, hasSeries, readCompleted, readSamples } from "../../src/capture/engine-metrics.ts";
+import { completedBetween, hasSeries, readCompleted, readSamples } from "../../src/capture/server/engine-metrics.ts";
 
 const VLLM = `# HELP vllm:request_success_total Count of successfully processed requests.
 # TYPE vllm:request_success_total counter

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { childEnvironment, injectionSlot, secretValues } from "../../src/capture/environment.ts";
+import { childEnvironment, injectionSlot, secretValues } from "../../src/capture/process/environment.ts";
 
 const OWN = { set: {}, pass: [], gpus: ["GPU-1", "GPU-2"], tmpDir: "/t", homeDir: "/h" };
 const FIXED = { HOME: "/h", TMPDIR: "/t", LC_ALL: "C", CUDA_VISIBLE_DEVICES: "GPU-1,GPU-2" };

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { endProcess, processStartTime } from "../../src/base/process-identity.ts";
-import { endLeftovers, type Group, type GroupOptions, startGroup } from "../../src/capture/group.ts";
-import { GROUP_VARIABLE } from "../../src/capture/guardian.ts";
+import { endLeftovers, type Group, type GroupOptions, startGroup } from "../../src/capture/process/group.ts";
+import { GROUP_VARIABLE } from "../../src/capture/process/guardian.ts";
 import { endAtExit } from "../helpers/end-at-exit.ts";
 import { until } from "../helpers/until.ts";
 
@@ -187,7 +187,7 @@ describe("when the worker dies", () => {
   /** A worker of its own process that starts a group and says so. */
   async function worker(script: string) {
     const file = join(folder, "worker.mts");
-    const group = new URL("../../src/capture/group.ts", import.meta.url).href;
+    const group = new URL("../../src/capture/process/group.ts", import.meta.url).href;
     await writeFile(
       file,
       `import { startGroup } from ${JSON.stringify(group)};

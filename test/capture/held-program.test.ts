@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type HeldProgram, holdProgram } from "../../src/capture/held-program.ts";
+import { type HeldProgram, holdProgram } from "../../src/capture/pipeline/held-program.ts";
 import { until } from "../helpers/until.ts";
 
 const NCU = fileURLToPath(new URL("../stand-in/ncu.mjs", import.meta.url));

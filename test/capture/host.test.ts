@@ -2,7 +2,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readCounterPermission, readDiskFree, readHostProcesses, withDescendants } from "../../src/capture/host.ts";
+import {
+  readCounterPermission,
+  readDiskFree,
+  readHostProcesses,
+  withDescendants,
+} from "../../src/capture/host/host.ts";
 import { writeProc } from "./programs.ts";
 
 let proc: string;

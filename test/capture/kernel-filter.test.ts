@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { isCollective, kernelFilter, PIPELINE_FILTER } from "../../src/capture/kernel-filter.ts";
+import { isCollective, kernelFilter, PIPELINE_FILTER } from "../../src/capture/ncu/kernel-filter.ts";
 
 const argv = (target: string): readonly string[] => {
   const filter = kernelFilter(target);

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 import { afterEach, expect, it } from "vitest";
-import { ATTACH_PORTS, attachablePorts, portTaken } from "../../src/capture/listening-ports.ts";
+import { ATTACH_PORTS, attachablePorts, portTaken } from "../../src/capture/server/listening-ports.ts";
 import { endAtExit } from "../helpers/end-at-exit.ts";
 
 const servers: Server[] = [];

@@ -1,9 +1,9 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { runLoad } from "../../src/capture/load.ts";
-import { counterConcurrency } from "../../src/capture/load-concurrency.ts";
-import { mulberry32, promptsOf } from "../../src/capture/load-prompts.ts";
+import { runLoad } from "../../src/capture/server/load.ts";
+import { counterConcurrency } from "../../src/capture/server/load-concurrency.ts";
+import { mulberry32, promptsOf } from "../../src/capture/server/load-prompts.ts";
 import { type StandInEngine, serverWorkload, startStandInEngine } from "../helpers/stand-in-engine.ts";
 import { until } from "../helpers/until.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ENGINE_DEFAULTS, notedPatternsOf, warmPatternsOf } from "../../src/capture/engine-defaults.ts";
-import { watchLog } from "../../src/capture/log-patterns.ts";
+import { watchLog } from "../../src/capture/process/log-patterns.ts";
+import { ENGINE_DEFAULTS, notedPatternsOf, warmPatternsOf } from "../../src/capture/server/engine-defaults.ts";
 import { serverWorkload } from "../helpers/stand-in-engine.ts";
 
 const NEVER = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ok } from "../../src/base/result.ts";
 import { type MeasureOptions, measure, type ReportSummary, untilEnough } from "../../src/capture/measure.ts";
-import type { NcuRun } from "../../src/capture/ncu-run.ts";
+import type { NcuRun } from "../../src/capture/ncu/run.ts";
 import type { SurveyLaunch } from "../../src/capture/plan.ts";
 import { chooseSample, type SeenLaunch } from "../../src/capture/sample.ts";
 import { log, runOf } from "./ncu-logs.ts";

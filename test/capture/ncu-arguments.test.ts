@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { kernelFilter } from "../../src/capture/kernel-filter.ts";
-import { kernelId, type NcuPlan, ncuArguments, shownArguments } from "../../src/capture/ncu-arguments.ts";
+import { kernelId, type NcuPlan, ncuArguments, shownArguments } from "../../src/capture/ncu/arguments.ts";
+import { kernelFilter } from "../../src/capture/ncu/kernel-filter.ts";
 
 const filter = kernelFilter("fma_chain");
 const FMA = filter.ok ? filter.value : null;

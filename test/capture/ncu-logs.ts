@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { type NcuObservation, NcuOutput } from "../../src/capture/ncu-output.ts";
-import type { NcuRun } from "../../src/capture/ncu-run.ts";
+import { type NcuObservation, NcuOutput } from "../../src/capture/ncu/output.ts";
+import type { NcuRun } from "../../src/capture/ncu/run.ts";
 import { fixturePath } from "../helpers/fixtures.ts";
 
 /** Bytes of a recorded console output, with or without its folder. */

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import type { RunExpectation, RunReport } from "../../src/capture/ncu-findings.ts";
-import { judgeRun } from "../../src/capture/ncu-outcome.ts";
-import type { EndedBy, NcuRun } from "../../src/capture/ncu-run.ts";
+import type { RunExpectation, RunReport } from "../../src/capture/ncu/findings.ts";
+import { judgeRun } from "../../src/capture/ncu/outcome.ts";
+import type { EndedBy, NcuRun } from "../../src/capture/ncu/run.ts";
 import { FAILURE_CODES } from "../../src/model/profile.ts";
 import { LOGS, log, runOf } from "./ncu-logs.ts";
 

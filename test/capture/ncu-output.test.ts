@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type NcuEvent, NcuOutput } from "../../src/capture/ncu-output.ts";
+import { type NcuEvent, NcuOutput } from "../../src/capture/ncu/output.ts";
 import { samplesDir } from "../helpers/fixtures.ts";
 import { LOGS, log, observe } from "./ncu-logs.ts";
 

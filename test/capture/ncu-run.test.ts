@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { processStartTime } from "../../src/base/process-identity.ts";
-import { type Group, startGroup } from "../../src/capture/group.ts";
-import { kernelFilter } from "../../src/capture/kernel-filter.ts";
-import { type NcuPlan, ncuArguments } from "../../src/capture/ncu-arguments.ts";
-import { judgeRun } from "../../src/capture/ncu-outcome.ts";
-import { type NcuRun, type NcuRunOptions, runNcu } from "../../src/capture/ncu-run.ts";
+import { type NcuPlan, ncuArguments } from "../../src/capture/ncu/arguments.ts";
+import { kernelFilter } from "../../src/capture/ncu/kernel-filter.ts";
+import { judgeRun } from "../../src/capture/ncu/outcome.ts";
+import { type NcuRun, type NcuRunOptions, runNcu } from "../../src/capture/ncu/run.ts";
+import { type Group, startGroup } from "../../src/capture/process/group.ts";
 import { endAtExit } from "../helpers/end-at-exit.ts";
 import { fixture, H200 } from "../helpers/fixtures.ts";
 import { until } from "../helpers/until.ts";
@@ -427,7 +427,7 @@ describe("when the worker is killed in a run", () => {
         shortGraceMs: 3e3,
       },
     };
-    const module = new URL("../../src/capture/ncu-run.ts", import.meta.url).href;
+    const module = new URL("../../src/capture/ncu/run.ts", import.meta.url).href;
     await writeFile(
       file,
       `import { runNcu } from ${JSON.stringify(module)};

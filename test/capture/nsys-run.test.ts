@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { processStartTime } from "../../src/base/process-identity.ts";
+import { readTools } from "../../src/capture/host/tools.ts";
 import {
   type NsysPlan,
   nsysExportArguments,
@@ -11,10 +12,9 @@ import {
   recordingPath,
   shownExport,
   shownProfile,
-} from "../../src/capture/nsys-arguments.ts";
-import { nsysFailure } from "../../src/capture/nsys-outcome.ts";
-import { type NsysRunOptions, runNsysExport, runNsysProfile } from "../../src/capture/nsys-run.ts";
-import { readTools } from "../../src/capture/tools.ts";
+} from "../../src/capture/nsys/arguments.ts";
+import { nsysFailure } from "../../src/capture/nsys/outcome.ts";
+import { type NsysRunOptions, runNsysExport, runNsysProfile } from "../../src/capture/nsys/run.ts";
 import { readTimelineFixture } from "../helpers/timeline-fixtures.ts";
 
 const NSYS = fileURLToPath(new URL("../stand-in/nsys.mjs", import.meta.url));

@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readDriverCudaVersion, readGpuStates, readGpus, readProcesses } from "../../src/capture/nvidia-smi.ts";
-import { parseMigDevices, parseMigMemory } from "../../src/capture/nvidia-smi-mig.ts";
-import { slowingReasons, throttleReasons } from "../../src/capture/throttle.ts";
+import { readDriverCudaVersion, readGpuStates, readGpus, readProcesses } from "../../src/capture/host/nvidia-smi.ts";
+import { parseMigDevices, parseMigMemory } from "../../src/capture/host/nvidia-smi-mig.ts";
+import { slowingReasons, throttleReasons } from "../../src/capture/host/throttle.ts";
 import { H200_UUID, IDLE_H200, type Said, writeProgram } from "./programs.ts";
 
 let folder: string;

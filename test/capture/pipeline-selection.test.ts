@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { measurableKernels } from "../../src/analysis/timeline/measurable.ts";
 import { rankTimeline } from "../../src/analysis/timeline/rank.ts";
-import { isCollective } from "../../src/capture/kernel-filter.ts";
-import { kernelId } from "../../src/capture/ncu-arguments.ts";
-import { kernelOfLine } from "../../src/capture/pipeline-hang.ts";
+import { kernelId } from "../../src/capture/ncu/arguments.ts";
+import { isCollective } from "../../src/capture/ncu/kernel-filter.ts";
+import { kernelOfLine } from "../../src/capture/pipeline/hang.ts";
 import {
   type PipelineSelection,
   type RankedKernel,
   type SelectionLimits,
   selectLaunches,
-} from "../../src/capture/pipeline-selection.ts";
-import { sharedOrdinals } from "../../src/capture/shared-ordinals.ts";
+} from "../../src/capture/pipeline/selection.ts";
+import { sharedOrdinals } from "../../src/capture/pipeline/shared-ordinals.ts";
 import { fixturePath } from "../helpers/fixtures.ts";
 import { readTimelineFixture } from "../helpers/timeline-fixtures.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type RankedKernel, selectLaunches } from "../../src/capture/pipeline-selection.ts";
-import { byMangledName, filterFor, replayable, SeenLaunches } from "../../src/capture/pipeline-server-launches.ts";
+import { type RankedKernel, selectLaunches } from "../../src/capture/pipeline/selection.ts";
+import { byMangledName, filterFor, replayable, SeenLaunches } from "../../src/capture/pipeline/server-launches.ts";
 import type { SeenLaunch } from "../../src/capture/sample.ts";
 
 /** A kernel of a timeline: clusters by grid and time, so many launches each. */

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readGpuStates, readGpus, readProcesses } from "../../src/capture/nvidia-smi.ts";
-import { readTools } from "../../src/capture/tools.ts";
+import { readGpuStates, readGpus, readProcesses } from "../../src/capture/host/nvidia-smi.ts";
+import { readTools } from "../../src/capture/host/tools.ts";
 
 const program = fileURLToPath(new URL("../stand-in/nvidia-smi.mjs", import.meta.url));
 const ncu = fileURLToPath(new URL("../stand-in/ncu.mjs", import.meta.url));

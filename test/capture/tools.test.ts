@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { parseSets, readTools } from "../../src/capture/tools.ts";
+import { parseSets, readTools } from "../../src/capture/host/tools.ts";
 import { fixture } from "../helpers/fixtures.ts";
 import { NCU_2025_3, writeProgram } from "./programs.ts";
 

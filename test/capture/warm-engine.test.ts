@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Engine } from "../../src/capture/engine.ts";
-import type { GroupEnd } from "../../src/capture/group.ts";
-import { EngineKeeper, type HeldLease, type WarmEngine } from "../../src/capture/warm-engine.ts";
+import type { GroupEnd } from "../../src/capture/process/group.ts";
+import type { Engine } from "../../src/capture/server/engine.ts";
+import { EngineKeeper, type HeldLease, type WarmEngine } from "../../src/capture/server/warm-engine.ts";
 import { temporaryFolder } from "../helpers/databases.ts";
 import { serverWorkload } from "../helpers/stand-in-engine.ts";
 import { until } from "../helpers/until.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { NcuEvent } from "../../src/capture/ncu-output.ts";
-import { Watchdog } from "../../src/capture/watchdog.ts";
+import type { NcuEvent } from "../../src/capture/ncu/output.ts";
+import { Watchdog } from "../../src/capture/ncu/watchdog.ts";
 
 const LIMITS = { startMs: 100, stallMs: 50, hangMs: 10, idleMs: null, totalMs: 1000 };
 const CONNECTED: NcuEvent = { kind: "connected", pid: 1, path: null };

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { fillIn } from "../../src/capture/placeholders.ts";
-import { readWorkloads, workloadsProblemText } from "../../src/capture/workloads.ts";
+import { fillIn } from "../../src/capture/workloads/placeholders.ts";
+import { readWorkloads, workloadsProblemText } from "../../src/capture/workloads/workloads.ts";
 import { type WorkloadsFile, workloadsFileSchema } from "../../src/model/workload.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));

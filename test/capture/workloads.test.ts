@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { fillIn, placeholdersOf } from "../../src/capture/placeholders.ts";
-import { readWorkloads, workloadsProblemText } from "../../src/capture/workloads.ts";
-import { declareWorkloads, openFileHasher, workingFolder } from "../../src/capture/workloads-declared.ts";
+import { declareWorkloads, openFileHasher, workingFolder } from "../../src/capture/workloads/declared.ts";
+import { fillIn, placeholdersOf } from "../../src/capture/workloads/placeholders.ts";
+import { readWorkloads, workloadsProblemText } from "../../src/capture/workloads/workloads.ts";
 import type { WorkloadsFile } from "../../src/model/workload.ts";
 
 const GOOD = `version: 1

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { type LogPatterns, watchLog } from "../../src/capture/log-patterns.ts";
+import { type LogPatterns, watchLog } from "../../src/capture/process/log-patterns.ts";
 import { type ServerWorkload, serverWorkloadSchema } from "../../src/model/workload.ts";
 import { endAtExit } from "./end-at-exit.ts";
 

@@ -1,10 +1,10 @@
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import type { Result } from "../../base/result.ts";
-import { childEnvironment } from "../environment.ts";
-import { readCounterPermission, readHostProcesses } from "../host.ts";
-import { readDriverCudaVersion, readGpuStates, readGpus, readProcesses } from "../nvidia-smi.ts";
-import { readTools } from "../tools.ts";
+import { readCounterPermission, readHostProcesses } from "../host/host.ts";
+import { readDriverCudaVersion, readGpuStates, readGpus, readProcesses } from "../host/nvidia-smi.ts";
+import { readTools } from "../host/tools.ts";
+import { childEnvironment } from "../process/environment.ts";
 import { type Check, type CheckReport, checkReport, type Found, failed, skipped } from "./check.ts";
 import { compatibility } from "./compatibility.ts";
 import {

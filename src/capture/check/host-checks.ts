@@ -3,16 +3,16 @@ import { dirname, join } from "node:path";
 import type { Result } from "../../base/result.ts";
 import type { WorkerGpu } from "../../model/worker.ts";
 import type { WorkloadsFile } from "../../model/workload.ts";
-import { childEnvironment, injectionSlot } from "../environment.ts";
-import { type CounterPermission, type HostProcess, readDiskFree } from "../host.ts";
-import type { GpuProcess, GpuState } from "../nvidia-smi.ts";
-import type { Reading } from "../nvidia-smi-csv.ts";
-import type { NvidiaSmiProblem } from "../nvidia-smi-query.ts";
-import { PERMISSION_HINT } from "../preflight-refusals.ts";
-import { slowingReasons } from "../throttle.ts";
-import type { HostTools } from "../tools.ts";
-import { readWorkloads, workloadsProblemText } from "../workloads.ts";
-import { declareWorkloads } from "../workloads-declared.ts";
+import { type CounterPermission, type HostProcess, readDiskFree } from "../host/host.ts";
+import type { GpuProcess, GpuState } from "../host/nvidia-smi.ts";
+import type { Reading } from "../host/nvidia-smi-csv.ts";
+import type { NvidiaSmiProblem } from "../host/nvidia-smi-query.ts";
+import { PERMISSION_HINT } from "../host/preflight-refusals.ts";
+import { slowingReasons } from "../host/throttle.ts";
+import type { HostTools } from "../host/tools.ts";
+import { childEnvironment, injectionSlot } from "../process/environment.ts";
+import { declareWorkloads } from "../workloads/declared.ts";
+import { readWorkloads, workloadsProblemText } from "../workloads/workloads.ts";
 import { type Found, failed, good, skipped, warned } from "./check.ts";
 
 /** `engines.node` of package.json. */

@@ -1,11 +1,11 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Result } from "../../base/result.ts";
-import { describeFailure, runCommand } from "../command.ts";
-import { ncuArguments } from "../ncu-arguments.ts";
-import type { NcuLineCode } from "../ncu-lines.ts";
-import { type NcuObservation, NcuOutput } from "../ncu-output.ts";
-import { PERMISSION_HINT } from "../preflight-refusals.ts";
+import { PERMISSION_HINT } from "../host/preflight-refusals.ts";
+import { ncuArguments } from "../ncu/arguments.ts";
+import type { NcuLineCode } from "../ncu/lines.ts";
+import { type NcuObservation, NcuOutput } from "../ncu/output.ts";
+import { describeFailure, runCommand } from "../process/command.ts";
 import { type Found, failed, good, skipped } from "./check.ts";
 import { PROBE_PROGRAM } from "./probe-program.ts";
 
