@@ -9,6 +9,16 @@ import { type StageMatch, stageOf } from "./stages/index.ts";
 import type { ModelKind } from "./stages/model-kind.ts";
 import type { LaunchAnalysis } from "./verdict.ts";
 
+/** Null for want of a timeline where there is none. */
+export const TOLD_BY_TIMELINE: readonly string[] = [
+  "fraction_of_pipeline",
+  "detail.share_of_wall",
+  "detail.exclusive_us",
+  "detail.saving_us",
+  "detail.saving_of_busy",
+  "detail.phases",
+];
+
 const NO_TIMELINE = "a report alone does not show the pipeline; it takes a timeline of the whole run";
 
 /** What stands around the verdict of a launch where it speaks for a kernel. */
@@ -58,15 +68,7 @@ export function entryOf({
   for (const [name, value] of Object.entries(timing)) {
     if (value === null) reasons[`detail.timing.${name}`] = untimed;
   }
-  for (const path of [
-    "fraction_of_pipeline",
-    "detail.share_of_wall",
-    "detail.exclusive_us",
-    "detail.saving_us",
-    "detail.saving_of_busy",
-    "detail.phases",
-  ])
-    reasons[path] = NO_TIMELINE;
+  for (const path of TOLD_BY_TIMELINE) reasons[path] = NO_TIMELINE;
   reasons["detail.collective"] = isCollectiveKernel(names) ? NO_TIMELINE : "it does not wait for other GPUs";
   return {
     target: targetOf(item.launch),

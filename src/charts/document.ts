@@ -20,6 +20,18 @@ export const CHART_MARGIN = 24;
 /** Where the body begins under so many lines of notes. */
 export const bodyTop = (notes: number): number => 58 + notes * 16;
 
+/** Of the root of a picture: `id` is the prefix of the ids of its title and description. */
+export const pictureAttributes = (id: string, width: number, height: number) => ({
+  xmlns: "http://www.w3.org/2000/svg",
+  viewBox: `0 0 ${coordinate(width)} ${coordinate(height)}`,
+  width,
+  height,
+  role: "img",
+  "aria-labelledby": `${id}-title ${id}-desc`,
+  "font-family": "sans-serif",
+  "font-size": 12,
+});
+
 /** A picture with its title, read by screen readers, on the ground of the reader's system. */
 export function chartDocument({ id, title, description, notes, width, height, style, body }: ChartDocument): string {
   const shown = [
@@ -32,17 +44,7 @@ export function chartDocument({ id, title, description, notes, width, height, st
     ...notes.map((note, index) => textElement(note, { class: "pk-quiet", x: CHART_MARGIN, y: 52 + index * 16 })),
     ...body,
   ];
-  const attributes = {
-    xmlns: "http://www.w3.org/2000/svg",
-    viewBox: `0 0 ${coordinate(width)} ${coordinate(height)}`,
-    width,
-    height,
-    role: "img",
-    "aria-labelledby": `${id}-title ${id}-desc`,
-    "font-family": "sans-serif",
-    "font-size": 12,
-  };
-  return `${element("svg", attributes, shown.filter((part) => part !== "").join("\n"))}\n`;
+  return `${element("svg", pictureAttributes(id, width, height), shown.filter((part) => part !== "").join("\n"))}\n`;
 }
 
 /** A picture that only says why there is nothing to draw. */

@@ -1,4 +1,5 @@
 import type { ProfileResult } from "../model/result.ts";
+import { pictureAttributes } from "./document.ts";
 import { formatShare, formatSi, formatTick, significant } from "./format.ts";
 import { chartStyle } from "./palette.ts";
 import { legend } from "./roofline-legend.ts";
@@ -38,16 +39,7 @@ export function rooflineSvg(result: ProfileResult, options: RooflineOptions = {}
   const height = key.bottom + 20;
   return element(
     "svg",
-    {
-      xmlns: "http://www.w3.org/2000/svg",
-      viewBox: `0 0 ${width} ${coordinate(height)}`,
-      width,
-      height,
-      role: "img",
-      "aria-labelledby": `${id}-title ${id}-desc`,
-      "font-family": "sans-serif",
-      "font-size": 12,
-    },
+    pictureAttributes(id, width, height),
     [
       element("title", { id: `${id}-title` }, escapeXml(titleOf(result, model))),
       element("desc", { id: `${id}-desc` }, escapeXml(description(model))),

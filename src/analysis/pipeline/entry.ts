@@ -3,7 +3,7 @@ import type { CollectiveTimes } from "../../model/collective-times.ts";
 import type { Finding } from "../../model/finding.ts";
 import { baseName } from "../../model/kernel-name.ts";
 import type { Cluster, KernelEntry, Shape } from "../../model/result.ts";
-import { entryOf } from "../entry.ts";
+import { entryOf, TOLD_BY_TIMELINE } from "../entry.ts";
 import type { FamilyIndex } from "../families.ts";
 import type { StageMatch } from "../stages/index.ts";
 import type { LaunchRows, RankedKernel } from "../timeline/ranking.ts";
@@ -37,16 +37,6 @@ export interface EntryTotals {
   /** Why the plan left kernels out, by the name shown. */
   readonly leftOut: ReadonlyMap<string, string>;
 }
-
-/** Null for want of a timeline where there is none. */
-const TOLD_BY_TIMELINE = [
-  "fraction_of_pipeline",
-  "detail.share_of_wall",
-  "detail.exclusive_us",
-  "detail.saving_us",
-  "detail.saving_of_busy",
-  "detail.phases",
-];
 
 export interface PipelineEntry {
   readonly entry: KernelEntry;

@@ -11,7 +11,7 @@ import { stoppedFailure } from "../nsys/outcome.ts";
 import { kernelOfLine } from "./hang.ts";
 import { HELD_GRACE_MS, type HeldProgram } from "./held-program.ts";
 import { budgetSpent, endedTheRun, type PipelineLog } from "./log.ts";
-import { FAILED, type PipelineSelection, type RankedKernel, selectLaunches, unmeasured } from "./selection.ts";
+import { FAILED, listed, type PipelineSelection, type RankedKernel, selectLaunches, unmeasured } from "./selection.ts";
 import type { ProgramCapture, Recorded } from "./timeline.ts";
 
 /** 20 clusters of the ten kernels of most time took 49 launches (H200, DeepSeek-V3 shaped engine): room for some more. */
@@ -30,7 +30,6 @@ const REST_OF_A_HELD_START = 0.4;
 const END_S = 2.5;
 /** The program that is held began when the recording did, so it has had about as long. */
 const HELD_LIMIT_MS = 10_000;
-const MAX_LEFT_OUT = 500;
 
 type Plan = Omit<PipelinePlan, "steps">;
 
@@ -158,8 +157,7 @@ export class CounterRuns {
     this.#plan = {
       ...this.#plan,
       chosen: [...chosen],
-      left_out: left_out.slice(0, MAX_LEFT_OUT),
-      left_out_more: Math.max(0, left_out.length - MAX_LEFT_OUT),
+      ...listed(left_out),
       launches,
       names: names.length,
       ordinals: [...ordinals],
@@ -200,8 +198,7 @@ export class CounterRuns {
   /** What was chosen got no counters. */
   #nothingMeasured(failure: Failure | null): void {
     const { left_out } = unmeasured(this.#recorded.kernels, this.#options.request.top_n, failure);
-    const left_out_more = Math.max(0, left_out.length - MAX_LEFT_OUT);
-    this.#plan = { ...this.#plan, chosen: [], left_out: left_out.slice(0, MAX_LEFT_OUT), left_out_more };
+    this.#plan = { ...this.#plan, chosen: [], ...listed(left_out) };
   }
 
   /** A kernel that ended the last run was not measured, though it was asked for. */

@@ -127,6 +127,15 @@ export function selectLaunches(kernels: readonly RankedKernel[], limits: Selecti
   };
 }
 
+/** A plan lists no more than so many, and counts the others. */
+const MAX_LEFT_OUT = 500;
+
+/** What of a plan was left out, as it is listed. */
+export const listed = (left_out: readonly NotMeasured[]): Pick<PipelinePlan, "left_out" | "left_out_more"> => ({
+  left_out: left_out.slice(0, MAX_LEFT_OUT),
+  left_out_more: Math.max(0, left_out.length - MAX_LEFT_OUT),
+});
+
 /** No counters were taken: what would have got some is named all the same. */
 export function unmeasured(kernels: readonly RankedKernel[], topN: number, failure: Failure | null): PipelineSelection {
   const none = selectLaunches(kernels, { topN, maxLaunches: 0, skip: 0 });

@@ -17,7 +17,7 @@ import { concurrencyRecord, endEngine } from "../server/parts.ts";
 import type { CaptureYield } from "../yield.ts";
 import { kernelOfLine } from "./hang.ts";
 import { budgetSpent, endedTheRun, PipelineLog } from "./log.ts";
-import { FAILED, type NotMeasured, type RankedKernel, unmeasured } from "./selection.ts";
+import { FAILED, listed, type NotMeasured, type RankedKernel, unmeasured } from "./selection.ts";
 import { filterFor, replayable } from "./server-launches.ts";
 import { type MeasuredClusters, measureClusters } from "./server-measure.ts";
 import { recordServer, type ServerRecording, type ServerWindow } from "./server-timeline.ts";
@@ -26,7 +26,6 @@ import { recordServer, type ServerRecording, type ServerWindow } from "./server-
 const MAX_LAUNCHES = 32;
 /** Launches that are looked at, at most: 0.013 s each without times (measured). */
 const LOOKED_AT = 2_000;
-const MAX_LEFT_OUT = 500;
 
 /**
  * The full pipeline of an engine that serves requests: its timeline at the requested concurrency, from a start of its own
@@ -275,8 +274,7 @@ function planOf(
     timeline: { tool: "nsys", window: by, program_s: run.tookMs / 1000 },
     kernels: kernels.length,
     chosen: selection.chosen.filter(({ kernel }) => !failed.has(kernel)),
-    left_out: left_out.slice(0, MAX_LEFT_OUT),
-    left_out_more: Math.max(0, left_out.length - MAX_LEFT_OUT),
+    ...listed(left_out),
     launches: selection.launches,
     names: selection.names.length,
     // Those that ncu took are of another load than the timeline's: they tell nothing about its launches.
